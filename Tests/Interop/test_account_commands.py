@@ -4,6 +4,7 @@ What an operator is promised, and the test that shows it:
 users are found and shown, disabled, signed out, deleted, by whatever is known of them: FindTest, ChangeTest
 every act is in the record: AuditTest
 users come in from Firebase's own files, JSON and CSV, and go out and in again with all that they have: ImportTest, RoundTripTest
+second factors are shown, and go out and in again: SecondFactorTest
 an import that is killed goes on, and every user is there once: KillTest
 """
 
@@ -339,6 +340,66 @@ class RoundTripTest(CommandTest):
         account("export", str(path), "--without-hashes", timeout=IMPORT_SECONDS)
         found = next(one for one in json.loads(path.read_text())["users"] if one["localId"] == user["localId"])
         self.assertFalse({"passwordHash", "salt", "countersignHash"} & set(found))
+
+
+class SecondFactorTest(CommandTest):
+    def user(self, *factors):
+        return self.administrator.create(email=new_email(), emailVerified=True, password=PASSWORD, mfaInfo=list(factors))
+
+    def exported(self, uid, name):
+        path = self.directory / name
+        done = countersign("account", "export", str(path), "--project", PROJECT, timeout=IMPORT_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path, done.stderr
+
+    def test_shown(self):
+        number = new_number()
+        uid = self.user({"phoneInfo": number, "displayName": "Work"})
+        [factor] = account("show", uid)["secondFactors"]
+        self.assertEqual((factor["kind"], factor["phoneNumber"], factor["displayName"]), ("phone", number, "Work"))
+        text = countersign("account", "show", uid, "--project", PROJECT).stdout
+        self.assertIn(factor["enrollmentID"], text)
+        self.assertNotIn(number, text)
+
+    def test_out_and_in_again(self):
+        uid = self.user({"phoneInfo": new_number(), "displayName": 'Work, "2"'}, {"phoneInfo": new_number()})
+        before = self.administrator.user(uid)["mfaInfo"]
+        path, _ = self.exported(uid, "all.json")
+        ours = [user for user in json.loads(path.read_text())["users"] if user["localId"] == uid]
+        self.assertEqual(ours[0]["mfaInfo"], before)
+        self.administrator.remove(uid)
+        # The second time to the same effect, and over an account that has lost one.
+        for _ in range(2):
+            self.assertEqual(account("import", self.users_file(ours)), {"imported": 1, "refused": 0})
+            self.assertEqual(self.administrator.user(uid)["mfaInfo"], before)
+        self.administrator.change(uid, mfa={"enrollments": before[:1]})
+        account("import", self.users_file(ours))
+        self.assertEqual(self.administrator.user(uid)["mfaInfo"], before)
+        # What the file does not name stays.
+        ours[0].pop("mfaInfo")
+        account("import", self.users_file(ours))
+        self.assertEqual(self.administrator.user(uid)["mfaInfo"], before)
+
+    def test_csv_has_none(self):
+        uid = self.user({"phoneInfo": new_number()})
+        before = self.administrator.user(uid)["mfaInfo"]
+        path, said = self.exported(uid, "all.csv")
+        self.assertIn("second factors that are left out", said)
+        with open(path, newline="") as file:
+            [row] = [row for row in csv.reader(file) if row[0] == uid]
+        output = io.StringIO()
+        csv.writer(output).writerow([*row[:3], "", "", *row[5:]])
+        account("import", self.file("users.csv", output.getvalue()))
+        self.assertEqual(self.administrator.user(uid)["mfaInfo"], before)
+
+    def test_one_without_a_number_is_counted_and_left_out(self):
+        uid = new_id()
+        users = [{"localId": uid, "email": new_email(), "emailVerified": True, "mfaInfo": [
+            {"mfaEnrollmentId": "app", "totpInfo": {}}, {"mfaEnrollmentId": "work", "phoneInfo": new_number()}]}]
+        done = countersign("account", "import", self.users_file(users), "--project", PROJECT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("secrets are not in the file: 1.", done.stderr)
+        self.assertEqual([factor["mfaEnrollmentId"] for factor in self.administrator.user(uid)["mfaInfo"]], ["work"])
 
 
 class KillTest(CommandTest):

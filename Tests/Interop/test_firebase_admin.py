@@ -4,6 +4,7 @@ v1, v2 and v3, whose answers are held to Google's schemas.
 What whoever moves from Firebase is promised, and the test that shows it:
 users are made, found, changed, listed, deleted: AdministrationTests, for the development client and for that of production
 users come in with their hashes, and sign in: AdministrationTests
+second factors are given, shown and taken away: DiscoveryTest
 OpenID Connect providers are made, changed, listed, deleted: AdministrationTests
 ID tokens and cookies are verified, revoked ones too; links; custom tokens: AdministrationTests
 a service account may do what its roles say, and nothing once it is gone: ProductionTest
@@ -634,6 +635,51 @@ class DiscoveryTest(Assertions, unittest.TestCase):
         self.assertEqual([(error["index"], error["localId"]) for error in kept["errors"]], [(0, uid)])
         self.run_call("v1", accounts.delete(targetProjectId=PROJECT, body={"localId": uid}), f"{prefix}DeleteAccountResponse")
         self.assertNotIn("users", accounts.lookup(targetProjectId=PROJECT, body={"localId": [uid]}).execute())
+
+    def test_v1_second_factors(self):
+        """firebase-admin for Python has no way to them."""
+        accounts, prefix = self.service("v1").projects().accounts(), "GoogleCloudIdentitytoolkitV1"
+        numbers, uid = [new_number() for _ in range(3)], new_id()
+        user = {"localId": uid, "email": new_email(), "emailVerified": True}
+        imported = self.run_call("v1", accounts.batchCreate(targetProjectId=PROJECT, body={"users": [
+            {**user, "mfaInfo": [{"phoneInfo": numbers[0], "displayName": "Work", "enrolledAt": "2026-01-02T03:04:05Z"}]},
+            {"localId": new_id(), "email": new_email(), "mfaInfo": [{"phoneInfo": numbers[0]}]}]}), f"{prefix}UploadAccountResponse")
+        [error] = imported["error"]
+        self.assertEqual((error["index"], error["message"].split(" ")[0]), (1, "UNVERIFIED_EMAIL"))
+        [work] = self.second_factors(accounts, uid)
+        self.assertEqual(work, {"mfaEnrollmentId": work["mfaEnrollmentId"], "phoneInfo": numbers[0], "displayName": "Work",
+                                "enrolledAt": "2026-01-02T03:04:05.000Z"})
+        self.change(accounts, uid, [{**work, "displayName": "Home"}, {"phoneInfo": numbers[1]}])
+        home, other = self.second_factors(accounts, uid)
+        self.assertEqual((home, other["phoneInfo"]), ({**work, "displayName": "Home"}, numbers[1]))
+        page = self.run_call("v1", accounts.query(targetProjectId=PROJECT, body={"expression": [{"userId": uid}]}),
+                             f"{prefix}QueryUserInfoResponse")
+        self.assertEqual(page["userInfo"][0]["mfaInfo"], [home, other])
+        for code, enrollments in [("SECOND_FACTOR_EXISTS", [home, {"phoneInfo": numbers[0]}]),
+                                  ("INVALID_PHONE_NUMBER", [{"phoneInfo": "1"}]),
+                                  ("MFA_ENROLLMENT_NOT_FOUND", [{"mfaEnrollmentId": "none", "totpInfo": {}}]),
+                                  ("SECOND_FACTOR_LIMIT_EXCEEDED", [{"phoneInfo": new_number()} for _ in range(6)])]:
+            with self.subTest(code), self.assertRaises(googleapiclient.errors.HttpError) as caught:
+                self.change(accounts, uid, enrollments)
+            self.assertIn(code, str(caught.exception))
+        self.assertEqual(self.second_factors(accounts, uid), [home, other])
+        # As the Admin SDK takes all away.
+        self.change(accounts, uid, None)
+        self.assertEqual(self.second_factors(accounts, uid), [])
+        made = self.run_call("v1", self.service("v1").accounts().signUp(body={
+            "email": new_email(), "emailVerified": True, "targetProjectId": PROJECT, "mfaInfo": [{"phoneInfo": numbers[2]}]}),
+            f"{prefix}SignUpResponse")["localId"]
+        self.assertEqual([factor["phoneInfo"] for factor in self.second_factors(accounts, made)], [numbers[2]])
+
+    def second_factors(self, accounts, uid):
+        found = self.run_call("v1", accounts.lookup(targetProjectId=PROJECT, body={"localId": [uid]}),
+                              "GoogleCloudIdentitytoolkitV1GetAccountInfoResponse")
+        return found["users"][0].get("mfaInfo", [])
+
+    def change(self, accounts, uid, enrollments):
+        mfa = {} if enrollments is None else {"enrollments": enrollments}
+        self.run_call("v1", accounts.update(targetProjectId=PROJECT, body={"localId": uid, "mfa": mfa}),
+                      "GoogleCloudIdentitytoolkitV1SetAccountInfoResponse")
 
     def test_v1_without_the_project_in_the_path(self):
         accounts = self.service("v1").accounts()

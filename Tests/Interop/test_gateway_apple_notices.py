@@ -3,6 +3,7 @@
 What an app is promised, and the test that shows it over HTTP:
 a revoked consent and a deleted Apple Account end the sessions of Apple, and no others: EndTest
 a switched-off relay gets no mail, until it is on again: RelayTest
+a revocation of ours that Apple confirms says so in its timeline: ConfirmedTest
 what Apple did not sign, for this project, in time, is refused: ForgedTest
 """
 
@@ -12,8 +13,10 @@ import time
 import unittest
 
 import mailbox_of_relay
+import records
 import simulator
-from gateway_client import PROJECT, Assertions, Web, new_number
+from countersign_client import Client
+from gateway_client import PROJECT, Apple, Assertions, Web, new_number
 from identities import APP, ApplePerson
 from waiting import eventually
 
@@ -108,6 +111,35 @@ class EndTest(NoticeTest):
                 answer = person.sign_in(self.web)
                 self.payload("consent-revoked", person, url=self.web.url + PATH, **order)
                 eventually("the end of the session", lambda: not self.is_signed_in(answer))
+
+
+class ConfirmedTest(NoticeTest):
+    def test_a_revocation_that_apple_confirms(self):
+        client, app = Client.of(self), Apple()
+        for deletes in [False, True]:
+            with self.subTest(deletes=deletes):
+                person, known = ApplePerson(), records.identifiers("revocation")
+                answer = person.sign_in(app)
+                app.revoke_token(answer["idToken"], simulator.authorization_code(APP, subject=person.subject))
+                (operation,) = records.identifiers("revocation") - known
+                if deletes:
+                    app.delete(answer["idToken"])
+
+                def events():
+                    status = client.command("operation.status", {"operationID": operation})
+                    self.assertEqual(status["ending"], "REVOKED")
+                    return [entry["event"] for entry in status["timeline"]]
+
+                self.assertNotIn("revoke.confirmed", events())
+                self.notify("consent-revoked", ApplePerson())
+                payload = self.notify("consent-revoked", person)
+                eventually("Apple's confirmation", lambda: "revoke.confirmed" in events())
+                self.take(payload)
+                self.notify("account-deleted", person)
+                self.assertEqual(events()[-2:], ["completed", "revoke.confirmed"])
+                refused = client.refused(
+                    "revocation.confirm", {"operationID": operation, "confirmedAt": "2026-07-01T12:00:00Z"})
+                self.assertEqual((refused.code, refused.field), ("OPERATION_NOT_ALLOWED", "user_id"))
 
 
 class RelayTest(NoticeTest):

@@ -15,6 +15,7 @@ from local_server import Handler, Server
 from mailbox_of_relay import Link, link
 from page_flow import PageFlow
 from page_views import Views
+from test_gateway_second_factor_mail import enrol
 from waiting import eventually
 
 LANGUAGES = ["en", "de", "es", "fr", "pt-BR", "pt-PT", "ar", "bn", "hi", "ja"]
@@ -108,6 +109,13 @@ class LinkViewTest(ViewTest):
         self.assertNotEqual(self.administrator.user(user["localId"])["email"], user["email"])
         self.confirm("recover", link(user["email"]))
         self.assertEqual(self.administrator.user(user["localId"])["email"], user["email"])
+
+    def test_a_new_second_factor_is_taken_back(self):
+        user = self.user()
+        self.web.apply_link(self.given("VERIFY_EMAIL", user).code)
+        enrol(self.web, self.web.sign_in_with_password(user["email"]))
+        self.confirm("revert", link(user["email"]))
+        self.assertNotIn("mfaInfo", self.administrator.user(user["localId"]))
 
     def type_password(self, password):
         """In the field, which the first Tab reaches. Enter sends the form from there."""

@@ -147,12 +147,12 @@ class SignatureTest(unittest.TestCase):
         for language in LANGUAGES:
             for template in [
                 "revocation-notice", "address-verification", "sign-in-link", "password-reset", "address-change", "address-recovery",
-                "security-notice",
+                "security-notice", "second-factor-reversal",
             ]:
                 with self.subTest(language=language, template=template):
                     mail = self.preview(
                         "--template", template, "--language", language, "--code", "123456", "--link", "https://example.com/l",
-                        "--change", "A & B.", "--app-name", "Example & Co")
+                        "--change", "A & B.", "--second-factor", "+*******0100", "--app-name", "Example & Co")
                     html = mail.get_body(("html",)).get_content()
                     self.assertIn(f'lang="{language}"', html)
                     self.assertIn("Example &amp; Co", html)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pika
 
 import contract
+import metric_names
 import simulator
 import stock_sdk
 
@@ -187,11 +188,7 @@ class FormTest(unittest.TestCase):
 
     def test_labels_of_alerts_are_those_of_the_metrics(self):
         """A selector with a label that a metric lacks never matches; AlertsTests has the names of the metrics."""
-        sources = "\n".join(path.read_text() for path in files("Sources") if path.suffix == ".swift")
-        declared = {}
-        for name, labels in re.findall(
-                r'"(countersign_\w+)",\s*(?:"(?:[^"\\]|\\.)*"|"""[\s\S]*?""")\s*(?:,\s*labels: \[([^\]]*)\])?', sources):
-            declared.setdefault(name, set()).update(re.findall(r'"(\w+)"', labels))
+        declared = metric_names.declared()
         alerts = text("deploy/prometheus/alerts.yml")
         used = [(name, re.findall(r"(\w+)!?=", selector)) for name, selector in
                 re.findall(r"(countersign_\w+?)(?:_bucket)?\{([^}]*)\}", alerts)]

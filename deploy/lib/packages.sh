@@ -12,11 +12,14 @@ if [[ ! -x /usr/sbin/nginx ]] && ! command -v nginx >/dev/null; then STACK_PACKA
 readonly STACK_PACKAGES
 # The server, for tests, measurements and a stack with COUNTERSIGN_STORE=postgresql.
 readonly POSTGRESQL_PACKAGES=(postgresql-15 postgresql-client-15)
-readonly TEST_PACKAGES=(
+TEST_PACKAGES=(
   python3 python3-venv python3-pip libmail-dkim-perl iproute2 pgbouncer chromium-headless-shell esbuild
-  nodejs php-cli php-apcu
+  nodejs php-cli php-apcu php-amqplib librabbitmq-client-java libgoogle-gson-java
   "${POSTGRESQL_PACKAGES[@]}"
 )
+# The one that is there will do, if it is 17 or later.
+if ! command -v javac >/dev/null; then TEST_PACKAGES+=(default-jdk-headless); fi
+readonly TEST_PACKAGES
 
 # A mirror that fails or falls silent is asked again, and another program's lock is waited for.
 readonly APT_OPTIONS=(

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Proves that a stack works, and shows every step: with the command line, verifies an app by push and two numbers by SMS through two
-# providers, and revokes a token of Sign in with Apple; with curl, signs in with a number and with Apple as an app does, and deletes the
-# account. Sourced after stack.sh.
+# providers, and revokes a token of Sign in with Apple; with curl, leads a user from Sign in with Apple over a number and a second factor to
+# the deletion. Sourced after stack.sh.
 
 # App to verify by push.
 readonly PROOF_APP=com.example.push
@@ -15,8 +15,7 @@ stack_prove() {
   # deploy/dev/sms-worker.json5 uses another lane for British mobile numbers.
   proof_number "+447700900$(printf '%03d' $((RANDOM % 1000)))" vonage en --app com.example.app
   proof_revocation
-  proof_sign_in
-  proof_apple
+  proof_account
 }
 
 # A page of the simulator's control API.
@@ -144,43 +143,96 @@ proof_ask() {
     "http://127.0.0.1:$GATEWAY_PORT/identitytoolkit.googleapis.com/$1?key=fake-api-key"
 }
 
-# Signs in with a number as an app does: has a code sent, enters it, looks the account up.
-proof_sign_in() {
-  local session code signed_in account
-  PROOF_TOKEN='' PROOF_ACCOUNT=''
-  PROOF_NUMBER=+1212555$(printf '01%02d' $((RANDOM % 100)))
-  PROOF_SMS=''
-  note "POST accounts:sendVerificationCode  $PROOF_NUMBER, as com.example.app"
-  session=$(proof_call v1/accounts:sendVerificationCode "{\"phoneNumber\":\"$PROOF_NUMBER\"}" | jq -r .sessionInfo)
-  wait_until "$PROOF_SECONDS" - proof_sms_arrived || die "no SMS reached the simulator within $PROOF_SECONDS s" "logs in $STACK/log"
-  code=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
-  note "POST accounts:signInWithPhoneNumber  session ${session:0:8}…, code $code"
-  signed_in=$(proof_call v1/accounts:signInWithPhoneNumber "{\"sessionInfo\":\"$session\",\"code\":\"$code\"}")
-  jq -r '"      | account \(.localId), \(if .isNewUser then "new" else "known" end), tokens for \(.expiresIn) s"' <<<"$signed_in"
-  note "POST accounts:lookup"
-  account=$(proof_call v1/accounts:lookup "{\"idToken\":$(jq .idToken <<<"$signed_in")}")
-  jq -r '.users[0] | "      | \(.localId)  \(.phoneNumber)  provider \(.providerUserInfo[0].providerId)"' <<<"$account"
-  [[ $(jq -r '.users[0].phoneNumber' <<<"$account") == "$PROOF_NUMBER" &&
-    $(jq -r '.users[0].localId' <<<"$account") == "$(jq -r .localId <<<"$signed_in")" ]] ||
-    die "the account that was found is not the one that signed in" "logs in $STACK/log"
-  PROOF_TOKEN=$(jq -r .idToken <<<"$signed_in")
-  PROOF_ACCOUNT=$(jq -r .localId <<<"$signed_in")
+# One user from the first sign-in to the deletion, as an app leads through it: Sign in with Apple, a number, a second factor, a sign-in
+# that needs both, and the end of all of it, at Apple too.
+proof_account() {
+  local app=com.example.app subject
+  subject=001999.$(openssl rand -hex 16).0000
+  proof_apple_account "$app" "$subject"
+  proof_number_linked
+  proof_second_factor "$app" "$subject"
+  proof_deletion "$app" "$subject"
 }
 
-# Sign in with Apple, linked to the account of the number, used again for a sign-in of now, and revoked before the account is deleted.
-proof_apple() {
-  local app=com.example.app subject answer code found
-  subject=001999.$(openssl rand -hex 16).0000
-  note "POST accounts:signInWithIdp  apple.com, with the ID token of $PROOF_NUMBER: links"
-  answer=$(proof_apple_sign_in "$app" "$subject" "{\"idToken\":\"$PROOF_TOKEN\"}")
-  [[ $(jq -r .localId <<<"$answer") == "$PROOF_ACCOUNT" ]] || die "the identity is not the number's account's" "logs in $STACK/log"
-  note "POST accounts:signInWithIdp  apple.com: signs in anew, as an app does before what is sensitive"
-  answer=$(proof_apple_sign_in "$app" "$subject" '{"autoCreate":false}')
-  [[ $(jq -r .localId <<<"$answer") == "$PROOF_ACCOUNT" ]] || die "Apple's user signs in to another account" "logs in $STACK/log"
+# Sets PROOF_TOKEN and PROOF_ACCOUNT.
+proof_apple_account() {
+  local answer
+  note "POST accounts:signInWithIdp  apple.com, as $1"
+  answer=$(proof_apple_sign_in "$1" "$2" '{}')
+  jq -r '"      | account \(.localId), \(if .isNewUser then "new" else "known" end), tokens for \(.expiresIn) s"' <<<"$answer"
   PROOF_TOKEN=$(jq -r .idToken <<<"$answer")
-  proof_call v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}" |
-    jq -r '.users[0] | "      | \(.localId)  \([.providerUserInfo[] | "\(.providerId) \(.rawId // .phoneNumber)"] | join(", "))"'
-  code=$(proof_control apple/codes --json "{\"clientID\":\"$app\",\"subject\":\"$subject\"}" | jq -r .code)
+  PROOF_ACCOUNT=$(jq -r .localId <<<"$answer")
+}
+
+# Links a number, and looks the account up.
+proof_number_linked() {
+  local session answer account
+  PROOF_NUMBER=+1212555$(printf '01%02d' $((RANDOM % 50)))
+  PROOF_SMS=''
+  note "POST accounts:sendVerificationCode  $PROOF_NUMBER"
+  session=$(proof_call v1/accounts:sendVerificationCode "{\"phoneNumber\":\"$PROOF_NUMBER\"}" | jq -r .sessionInfo)
+  proof_code
+  note "POST accounts:signInWithPhoneNumber  session ${session:0:8}…, code $PROOF_CODE, with the ID token: links"
+  answer=$(proof_call v1/accounts:signInWithPhoneNumber \
+    "{\"sessionInfo\":\"$session\",\"code\":\"$PROOF_CODE\",\"idToken\":\"$PROOF_TOKEN\"}")
+  [[ $(jq -r .localId <<<"$answer") == "$PROOF_ACCOUNT" ]] || die "the number is not the account's of Apple's user" "logs in $STACK/log"
+  PROOF_TOKEN=$(jq -r .idToken <<<"$answer")
+  note "POST accounts:lookup"
+  account=$(proof_call v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}")
+  jq -r '.users[0] | "      | \(.localId)  \([.providerUserInfo[] | "\(.providerId) \(.rawId // .phoneNumber)"] | join(", "))"' <<<"$account"
+  [[ $(jq -r '.users[0].phoneNumber' <<<"$account") == "$PROOF_NUMBER" ]] || die "the account does not have the number" "logs in $STACK/log"
+}
+
+# Waits for the SMS to PROOF_NUMBER, and sets PROOF_CODE.
+proof_code() {
+  wait_until "$PROOF_SECONDS" - proof_sms_arrived || die "no SMS reached the simulator within $PROOF_SECONDS s" "logs in $STACK/log"
+  PROOF_CODE=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
+}
+
+# Enrols another number as the second factor, and signs in with Apple and with its code.
+#   proof_second_factor APP SUBJECT
+proof_second_factor() {
+  local session answer pending factor
+  PROOF_NUMBER=+1212555$(printf '01%02d' $((50 + RANDOM % 50)))
+  PROOF_SMS=''
+  note "POST accounts/mfaEnrollment:start  $PROOF_NUMBER"
+  session=$(proof_call v2/accounts/mfaEnrollment:start \
+    "{\"idToken\":\"$PROOF_TOKEN\",\"phoneEnrollmentInfo\":{\"phoneNumber\":\"$PROOF_NUMBER\"}}" | jq -r .phoneSessionInfo.sessionInfo)
+  proof_code
+  note "POST accounts/mfaEnrollment:finalize  session ${session:0:8}…, code $PROOF_CODE"
+  proof_call v2/accounts/mfaEnrollment:finalize "{\"idToken\":\"$PROOF_TOKEN\",\"displayName\":\"Phone\",
+    \"phoneVerificationInfo\":{\"sessionInfo\":\"$session\",\"code\":\"$PROOF_CODE\"}}" >/dev/null
+  note "POST accounts:signInWithIdp  apple.com: the second factor is asked for"
+  answer=$(proof_apple_sign_in "$1" "$2" '{"autoCreate":false}')
+  [[ $(jq -r .idToken <<<"$answer") == null ]] || die "tokens were given without the second factor" "logs in $STACK/log"
+  pending=$(jq -r .mfaPendingCredential <<<"$answer")
+  factor=$(jq -r '.mfaInfo[0].mfaEnrollmentId' <<<"$answer")
+  jq -r '.mfaInfo[] | "      | \(.displayName)  \(.phoneInfo)"' <<<"$answer"
+  PROOF_SMS=''
+  note "POST accounts/mfaSignIn:start"
+  session=$(proof_call v2/accounts/mfaSignIn:start \
+    "{\"mfaPendingCredential\":\"$pending\",\"mfaEnrollmentId\":\"$factor\",\"phoneSignInInfo\":{}}" | jq -r .phoneResponseInfo.sessionInfo)
+  wait_until "$PROOF_SECONDS" - proof_other_code || die "no second SMS reached the simulator within $PROOF_SECONDS s" "logs in $STACK/log"
+  note "POST accounts/mfaSignIn:finalize  session ${session:0:8}…, code $PROOF_CODE"
+  answer=$(proof_call v2/accounts/mfaSignIn:finalize \
+    "{\"mfaPendingCredential\":\"$pending\",\"phoneVerificationInfo\":{\"sessionInfo\":\"$session\",\"code\":\"$PROOF_CODE\"}}")
+  PROOF_TOKEN=$(jq -r .idToken <<<"$answer")
+  cut -d . -f 2 <<<"$PROOF_TOKEN" | tr '_-' '/+' | base64 --decode --ignore-garbage 2>/dev/null |
+    jq -r '.firebase | "      | signed in by \(.sign_in_provider), second factor \(.sign_in_second_factor)"'
+}
+
+# The code of an SMS to PROOF_NUMBER other than the one that PROOF_CODE is from.
+proof_other_code() {
+  local former=$PROOF_CODE
+  proof_sms_arrived || return 1
+  PROOF_CODE=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
+  [[ -n $PROOF_CODE && $PROOF_CODE != "$former" ]] || { PROOF_CODE=$former; return 1; }
+}
+
+#   proof_deletion APP SUBJECT
+proof_deletion() {
+  local code found
+  code=$(proof_control apple/codes --json "{\"clientID\":\"$1\",\"subject\":\"$2\"}" | jq -r .code)
   note "POST accounts:revokeToken  code ${code:0:8}…"
   proof_call v2/accounts:revokeToken \
     "{\"providerId\":\"apple.com\",\"tokenType\":\"CODE\",\"token\":\"$code\",\"idToken\":\"$PROOF_TOKEN\"}" >/dev/null
@@ -201,7 +253,8 @@ proof_apple_sign_in() {
   local nonce token body
   nonce=$(openssl rand -hex 16)
   token=$(proof_control apple/id-tokens --json "$(jq -n --arg app "$1" --arg subject "$2" \
-    --arg nonce "$(printf %s "$nonce" | sha256sum | cut -d ' ' -f 1)" '{clientID: $app, subject: $subject, nonce: $nonce}')" | jq -r .idToken)
+    --arg nonce "$(printf %s "$nonce" | sha256sum | cut -d ' ' -f 1)" '{clientID: $app, subject: $subject, nonce: $nonce,
+    email: "\($subject)@privaterelay.appleid.com"}')" | jq -r .idToken)
   body="providerId=apple.com&id_token=$token&nonce=$nonce"
   proof_call v1/accounts:signInWithIdp "$(jq -n --arg body "$body" --argjson options "$3" \
     '{postBody: $body, requestUri: "http://localhost", returnSecureToken: true, returnIdpCredential: true} + $options')"

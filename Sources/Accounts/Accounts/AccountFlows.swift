@@ -16,6 +16,7 @@ struct AccountParts: Sendable {
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let grants: GrantSealer
+  let sharedSecrets: SharedSecretSealer
   let providers: IdentityProviders
   let openID: OpenIDConfigurations
   let pageStates: PageStates
@@ -67,6 +68,7 @@ struct AccountParts: Sendable {
       tickets: Tickets(hashes, ring: secrets.tokenKeys), limitMetrics: LimitMetrics(metrics))
     sealer = Sealer(keys: secrets.keys)
     grants = GrantSealer(secrets.tokenKeys)
+    sharedSecrets = SharedSecretSealer(secrets.tokenKeys)
     mailLinks = MailLinks(hashes: hashes, tickets: reader.tickets, sealer: sealer)
   }
 }
@@ -85,6 +87,7 @@ struct AccountFlows: Sendable {
         PasswordFlow(parts: parts),
         MailLinkFlow(parts: parts),
         SecondFactorFlow(parts),
+        ConsentFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         GrantFlow(parts),

@@ -95,7 +95,7 @@ public enum ProjectForms {
 
   /// Form of a way to sign in, in words.
   public static let methodForm =
-    "phone, anonymous, password, emailLink, custom or the ID of a provider, such as apple.com"
+    "phone, anonymous, password, emailLink, custom, phoneSecondFactor, totp or the ID of a provider, such as apple.com"
 
   /// Whether a text names a way to sign in.
   public static func isMethod(_ text: String) -> Bool {

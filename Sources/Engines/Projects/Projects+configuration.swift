@@ -28,6 +28,7 @@ extension Project: Configuration {
       "emulatorTokens", default: false,
       "Whether unsigned credentials of providers are taken, in development mode only.")
     recentLogin = RecentLogin(section.section("recentLogin"))
+    consent = ConsentRules(section.section("consent"))
     passwords = PasswordRules(section.section("passwords"))
     mail = Mail(section.section("mail"))
     protectsAddresses = section.bool(
@@ -35,6 +36,9 @@ extension Project: Configuration {
     allowsDuplicateEmails = section.bool(
       "allowsDuplicateEmails", default: allowsDuplicateEmails,
       "Whether several accounts may have an address, those of providers.")
+    withoutWayIn = section.word(
+      "withoutWayIn", default: withoutWayIn,
+      "What becomes of an account that a notification of Apple leaves without a way in: keep or delete.")
     recaptcha = section.optionalSection("recaptcha").map { Recaptcha($0) }
     apps = section.namedSections("apps", "The apps, by bundle ID, package name or, for web apps, a name.").map {
       ProjectApp(id: $0.name, $0.section, number: number, &taken)
@@ -99,7 +103,9 @@ extension Project: Configuration {
 
   private static func methods(_ section: ConfigurationSection) -> Set<Method> {
     let flags = section.boolMap(
-      "methods", "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, providers by their ID.")
+      "methods",
+      "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, providers by their ID; and the second "
+        + "factors phoneSecondFactor and totp.")
     for name in flags.keys.sorted() where !ProjectForms.isMethod(name) {
       section.problem("methods.\(name)", "is no way to sign in: it must be \(ProjectForms.methodForm)")
     }
@@ -114,6 +120,15 @@ extension Project.RecentLogin {
       "phone", default: phone, "Whether a change or the removal of a number needs a sign-in of the last five minutes.")
     linking = section.bool(
       "linking", default: linking, "Whether linking a way to sign in needs a sign-in of the last five minutes.")
+  }
+}
+
+extension Project.ConsentRules {
+  fileprivate init(_ section: ConfigurationSection) {
+    self.init()
+    linking = section.word(
+      "linking", default: linking,
+      "Whether consents to linking Sign in with Apple are just recorded, or what lacks one is refused.")
   }
 }
 

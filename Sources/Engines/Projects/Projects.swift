@@ -75,12 +75,16 @@ public struct Project: Sendable, Hashable {
   public var emulatorTokens = false
   /// Acts of a signed-in user that need a sign-in of the last five minutes. The deletion of an account always does.
   public var recentLogin = RecentLogin()
+  /// Consent of users to what happens to their data.
+  public var consent = ConsentRules()
   /// Rules of new passwords.
   public var passwords = PasswordRules()
   /// Whether answers keep secret that an account has an address. Administrators can change it.
   public var protectsAddresses = true
   /// Whether several accounts may have an address, those of providers. Administrators can change it.
   public var allowsDuplicateEmails = false
+  /// Fate of an account that a notification of Apple leaves without a way in.
+  public var withoutWayIn = WithoutWayIn.keep
   /// Mail that accounts need.
   public var mail = Mail()
   /// The apps whose users are the project's.
@@ -98,6 +102,14 @@ public struct Project: Sendable, Hashable {
     apps = []
   }
 
+  /// Fate of an account that a notification of Apple leaves without a way in.
+  public enum WithoutWayIn: String, Sendable, CaseIterable {
+    /// It stays, for an administrator to give it one.
+    case keep
+    /// It is deleted, if its user alone made it.
+    case delete
+  }
+
   /// Acts that need a sign-in of the last five minutes. An anonymous account has none that could be repeated.
   public struct RecentLogin: Sendable, Hashable {
     /// Change and removal of a phone number.
@@ -106,6 +118,23 @@ public struct Project: Sendable, Hashable {
     public var linking = false
 
     /// The defaults: ``phone`` alone.
+    public init() {}
+  }
+
+  /// Consent of users, which apps record.
+  public struct ConsentRules: Sendable, Hashable {
+    /// Effect of a consent that is missing.
+    public enum Demand: String, Sendable, CaseIterable {
+      /// None: consents are recorded as they come.
+      case record
+      /// Refusal of what needs it.
+      case require
+    }
+
+    /// Whether Sign in with Apple and other data come together on an account by consent alone.
+    public var linking = Demand.record
+
+    /// The default: nothing is demanded.
     public init() {}
   }
 

@@ -24,6 +24,9 @@ extension SendMailLink: KeyedCommand {}
 extension SignInWithMailLink: KeyedCommand {}
 extension GrantAccess: KeyedCommand {}
 extension CreateSessionCookie: KeyedCommand {}
+extension StartSecondFactor: KeyedCommand {}
+extension FinishSecondFactor: KeyedCommand {}
+extension WithdrawSecondFactor: KeyedCommand {}
 
 /// Replies with secrets are for the requester that sent the command, whoever learns its message ID.
 @Suite("Secrets of a reply are sealed to one key only", .timeLimit(.minutes(10)))
@@ -128,7 +131,25 @@ struct ReplyKeyTests {
           project: AccountsBench.project, credential: try seal(credential, SignInWithMailLink.self, bench, replyKey),
           replyKey: replyKey)
       },
-    ] + casesOfAdministrators
+    ] + casesOfSecondFactors + casesOfAdministrators + casesOfAuthenticators
+
+  private static let casesOfSecondFactors: [Case] = [
+    Case(
+      type: StartSecondFactor.type,
+      command: { bench, replyKey in
+        bench.useFactors()
+        let user = try await bench.makeUser()
+        return try bench.starting(.user(user.idToken), id, number: AccountsBench.factorNumber, replyKey: replyKey)
+      }, waits: true),
+    Case(
+      type: FinishSecondFactor.type,
+      command: { bench, replyKey in
+        _ = try await bench.makeFactorUser()
+        let (pending, factors) = try await bench.pend()
+        let session = try await bench.startSignIn(pending, try #require(factors.first?.enrollmentID))
+        return try bench.finishing(.pending(pending), id, session: session, replyKey: replyKey)
+      }, waits: true),
+  ]
 
   private static let casesOfAdministrators: [Case] = [
     Case(type: SignInWithCustomToken.type) { bench, replyKey in
@@ -161,6 +182,34 @@ struct ReplyKeyTests {
         project: AccountsBench.project, idToken: idToken, validFor: 300, replyKey: replyKey)
       command.bearer = try seal(try await bench.access([.tokens]), CreateSessionCookie.self, bench, replyKey)
       return command
+    },
+  ]
+
+  private static let casesOfAuthenticators: [Case] = [
+    Case(type: StartSecondFactor.type) { bench, replyKey in
+      bench.useTOTP()
+      let token = try #require(try await bench.provenUser().idToken)
+      var command = StartSecondFactor(project: AccountsBench.project, kind: .totp, replyKey: replyKey)
+      command.idToken = try seal(token, StartSecondFactor.self, bench, replyKey)
+      return command
+    },
+    Case(type: FinishSecondFactor.type) { bench, replyKey in
+      bench.useTOTP()
+      let enrolled = try await bench.enrolledUser()
+      let pending = try await bench.pendingCredential()
+      let code = Secret(enrolled.authenticator.code(at: bench.clock.now()))
+      var command = FinishSecondFactor(project: AccountsBench.project, kind: .totp, replyKey: replyKey)
+      command.enrollmentID = enrolled.id
+      command.pendingCredential = try seal(pending, FinishSecondFactor.self, bench, replyKey)
+      command.code = try seal(code, FinishSecondFactor.self, bench, replyKey)
+      return command
+    },
+    Case(type: WithdrawSecondFactor.type) { bench, replyKey in
+      bench.useTOTP()
+      let enrolled = try await bench.enrolledUser()
+      let token = try seal(try #require(enrolled.user.idToken), WithdrawSecondFactor.self, bench, replyKey)
+      return WithdrawSecondFactor(
+        project: AccountsBench.project, idToken: token, enrollmentID: enrolled.id, replyKey: replyKey)
     },
   ]
 
@@ -208,7 +257,7 @@ struct ReplyKeyTests {
       #expect(reply == nil)
       let check = try #require(bench.checks.first)
       #expect(try await bench.error(copied, id: Self.id).code == .invalidArgument)
-      await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
+      await bench.report(try bench.coordinator.answer(any: check, at: bench.clock.now()))
       #expect(bench.replies.count == 1)
       reply = bench.replies.first
     }

@@ -83,6 +83,8 @@ import Testing
     // From its note.
     let again = try await loads(bench, update, id: "update")
     #expect(again == 2)
+    let consents = try bench.recording([bench.consent(["phone"])], idToken: token, id: "consents")
+    others["account.recordConsent"] = try await loads(bench, consents, id: "consents")
     let apple = try await bench.signInWithApple(ago: .zero)
     others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
@@ -96,9 +98,10 @@ import Testing
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
         "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "account.noteApple": 2,
+        "account.recordConsent": 2,
         "keys.get": 1, "keys.rotate": 2,
       ])
-    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
+    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union(Self.secondFactors).union([
       SignInWithPhone.type.name, SignInWithIDP.type.name,
     ])
     #expect(
@@ -116,6 +119,58 @@ import Testing
     "account.signInWithPassword", "account.findMethods", "account.sendMailLink", "account.applyMailLink",
     "account.signInWithMailLink",
   ]
+
+  private static let secondFactors: Set<String> = [
+    "account.startSecondFactor", "account.finishSecondFactor", "account.withdrawSecondFactor",
+  ]
+
+  @Test func `Each command of a phone as second factor takes so many loads, and each answer to one`() async throws {
+    let bench = try await AccountsBench()
+    bench.useFactors()
+    var loads: [String: [Int]] = [:]
+    func note(_ command: some Command, _ id: String) async throws -> Message {
+      let name = type(of: command).type.name
+      #expect(try await bench.send(command, id: id) == nil)
+      loads[name, default: []].append(try #require(bench.store.rounds.last))
+      await bench.report(try bench.coordinator.answer(any: try #require(bench.checks.first), at: bench.clock.now()))
+      loads[name, default: []].append(try #require(bench.store.rounds.last))
+      return try #require(bench.replies.first)
+    }
+    let user = try await bench.makeUser()
+    let asker = AccountsBench.FactorAsker.user(user.idToken)
+    _ = try await note(bench.starting(asker, "a", number: AccountsBench.factorNumber), "a")
+    #expect(try bench.answer(try await note(bench.finishing(asker, "b", session: "s0"), "b"), "b").error == nil)
+    let (pending, factors) = try await bench.pend()
+    _ = try await note(bench.starting(.pending(pending), "c", enrollmentID: factors.first?.enrollmentID), "c")
+    let finishing = try bench.finishing(.pending(pending), "d", session: "s1")
+    #expect(try bench.answer(try await note(finishing, "d"), "d").error == nil)
+    #expect(
+      loads == ["account.startSecondFactor": [2, 2, 3, 2], "account.finishSecondFactor": [2, 2, 3, 2]])
+  }
+
+  @Test func `Each command of authenticators takes so many loads`() async throws {
+    let bench = try await AccountsBench()
+    bench.useTOTP()
+    var loads: [String: Int] = [:]
+    let first = try await bench.provenUser()
+    let authenticator = try await bench.startTOTP(first.idToken)
+    loads["account.startSecondFactor"] = bench.store.rounds.last
+    let user = try await bench.enroll(authenticator, first.idToken)
+    let enrolling = bench.store.rounds.last
+    let id = try #require(try await bench.account(of: user)?.secondFactors.first?.enrollmentID)
+    bench.clock.advance(by: .seconds(60))
+    let signedIn = try await bench.signIn(
+      AccountsBench.Enrolled(user: user, authenticator: authenticator, id: id))
+    loads["account.finishSecondFactor"] = bench.store.rounds.last
+    #expect(try await bench.withdraw(id, signedIn.idToken).error == nil)
+    loads["account.withdrawSecondFactor"] = bench.store.rounds.last
+    #expect(enrolling == 3)
+    #expect(
+      loads == [
+        "account.startSecondFactor": 2, "account.finishSecondFactor": 4, "account.withdrawSecondFactor": 3,
+      ])
+    #expect(Set(loads.keys) == Self.secondFactors)
+  }
 
   @Test func `Each command of passwords and links takes so many loads`() async throws {
     let bench = try await AccountsBench()

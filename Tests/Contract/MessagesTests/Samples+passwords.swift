@@ -39,10 +39,15 @@ extension Sample {
     sent.link = secret
     var applied = MailLinkApplied(purpose: .changeAddress, email: "ada@example.com")
     (applied.newEmail, applied.localID) = ("countess@example.com", account)
+    let reverted = secondFactors.map { factor in
+      var applied = MailLinkApplied(purpose: .revertSecondFactor, email: "ada@example.com")
+      applied.secondFactor = factor
+      return applied
+    }
     return [
       try Sample([MethodsFound(isRegistered: true, methods: ["password"])], least: MethodsFound()),
       try Sample([sent], least: MailLinkSent(email: "ada@example.com")),
-      try Sample([applied], least: MailLinkApplied(purpose: .resetPassword, email: "ada@example.com")),
+      try Sample([applied] + reverted, least: MailLinkApplied(purpose: .resetPassword, email: "ada@example.com")),
     ]
   }
 

@@ -72,6 +72,7 @@ struct Sample: Sendable, CustomStringConvertible {
         ],
         least: VerifyApp(app: app, deviceToken: "00fc")),
       try Sample([], least: GetOperationStatus(operationID: "o")),
+      try Sample([], least: ConfirmRevocation(operationID: "o", confirmedAt: time)),
       try Sample([ListConversions(limit: 5)], least: ListConversions()),
       try Sample([], least: LiftConversionBlock(key: "US")),
       try Sample([forgetNumber()], least: ForgetNumber(phoneNumber: number)),
@@ -323,7 +324,8 @@ struct Sample: Sendable, CustomStringConvertible {
 
   private static func mailJob() throws -> Sample {
     let address = "ada@example.com"
-    let variables = MailRelayJob.Variables(code: secret, link: secret, appName: "a", change: "c")
+    let variables = MailRelayJob.Variables(
+      code: secret, link: secret, appName: "a", change: "c", secondFactor: "+*******0123")
     return try Sample(
       [
         MailRelayJob(

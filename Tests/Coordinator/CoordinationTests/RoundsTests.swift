@@ -67,6 +67,8 @@ import Testing
       "verification.cancel": try await loads(CancelVerification(verificationID: id)),
       "revocation.start": try await loads(
         StartRevocation(app: Bench.app, token: .refreshToken(SecretField(Secret("r"))))),
+      "revocation.confirm": try await loads(
+        ConfirmRevocation(operationID: id, confirmedAt: bench.clock.now()), user: Topology.Users.accounts),
       "conversion.list": try await loads(ListConversions(), user: "operator"),
       "conversion.lift": try await loads(LiftConversionBlock(key: "+1415555"), user: "operator"),
       "number.forget": try await loads(ForgetNumber(phoneNumber: Bench.number), user: "operator"),
@@ -77,7 +79,7 @@ import Testing
     #expect(
       taken == [
         "verification.status": 1, "operation.status": 1, "verification.cancel": 2, "revocation.start": 3,
-        "conversion.list": 1, "conversion.lift": 2, "number.forget": 2, "development.reset": 1,
+        "revocation.confirm": 2, "conversion.list": 1, "conversion.lift": 2, "number.forget": 2, "development.reset": 1,
         "operator.note": 1, "operator.audit": 1,
       ])
     let frequent = [StartVerification.type, CheckVerification.type, VerifyApp.type]

@@ -55,7 +55,7 @@ final class SampleProjects: Sendable {
     let projects = try file.load(
       """
       authDomain: "example.firebaseapp.com", authorizedDomains: ["localhost"], methods: { phone: true },
-      recentLogin: { phone: false, linking: true },
+      recentLogin: { phone: false, linking: true }, consent: { linking: "require" },
       recaptcha: { siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: "AUDIT" },
       """,
       apps: """
@@ -65,7 +65,7 @@ final class SampleProjects: Sendable {
     let project = try #require(projects["example"])
     #expect(projects.project(ofKey: "fake-api-key") == project && projects.project(ofKey: "other") == nil)
     #expect(project.number == 100_000_000_001 && project.methods == [.phone])
-    #expect(!project.recentLogin.phone && project.recentLogin.linking)
+    #expect(!project.recentLogin.phone && project.recentLogin.linking && project.consent.linking == .require)
     #expect(project.authDomain == "example.firebaseapp.com" && project.authorizedDomains == ["localhost"])
     #expect(
       project.recaptcha == Project.Recaptcha(siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: .audit))
@@ -167,15 +167,17 @@ final class SampleProjects: Sendable {
     let plain = try #require(try file.load("")["example"])
     #expect(plain.passwords == Project.PasswordRules() && plain.mail == Project.Mail())
     #expect(plain.passwords.minLength == 6 && plain.protectsAddresses && !plain.allowsDuplicateEmails)
+    #expect(plain.withoutWayIn == .keep)
     let project = try #require(
       try file.load(
         """
         methods: { password: true, emailLink: true, custom: true }, protectsAddresses: false, allowsDuplicateEmails: true,
+        withoutWayIn: "delete",
         passwords: { minLength: 12, lowercase: true, uppercase: true, digit: true, symbol: true },
         mail: { from: "hello@example.com", appName: "Example", actionURL: "http://localhost:80/action" },
         """)["example"])
     #expect(project.methods == [.password, .emailLink, .custom])
-    #expect(!project.protectsAddresses && project.allowsDuplicateEmails)
+    #expect(!project.protectsAddresses && project.allowsDuplicateEmails && project.withoutWayIn == .delete)
     let rules = project.passwords
     #expect(rules.minLength == 12 && rules.needsLowercase && rules.needsUppercase && rules.needsDigit)
     #expect(rules.needsSymbol && project.mail.from == "hello@example.com" && project.mail.appName == "Example")
@@ -189,7 +191,7 @@ final class SampleProjects: Sendable {
     ("mail: { actionURL: 'http://example.com/a' },", "mail.actionURL: must be an address of https://"),
     ("mail: { actionURL: 'https://example.com/?a' },", "mail.actionURL"),
     ("mail: { actionURL: 'http://localhost.example.com/' },", "mail.actionURL"),
-    ("protectsAddresses: 'yes',", "protectsAddresses"),
+    ("protectsAddresses: 'yes',", "protectsAddresses"), ("withoutWayIn: 'erase',", "withoutWayIn"),
   ])
   func `Wrong rules of passwords and mails are named`(keys: String, problem: String) throws {
     let problems = try file.problems(keys)
@@ -200,6 +202,7 @@ final class SampleProjects: Sendable {
     #expect(try file.load("").all["example"]?.methods == [])
     let recentLogin = try #require(try file.load("").all["example"]?.recentLogin)
     #expect(recentLogin.phone && !recentLogin.linking)
+    #expect(try file.load("").all["example"]?.consent.linking == .record)
   }
 
   @Test(
@@ -210,6 +213,7 @@ final class SampleProjects: Sendable {
       ("recaptcha: { phone: 'ENFORCE' },", "recaptcha.phone: needs enterpriseKey"),
       ("recaptcha: { enterpriseKey: 'k' },", "enterpriseKey: must be projects/PROJECT/keys/KEY"),
       ("recaptcha: { phone: 'ENFORCED' },", "did you mean ENFORCE?"),
+      ("consent: { linking: 'demand' },", "example.json5: consent.linking: must be one of record, require"),
     ])
   func `What is wrong is named, with its fix`(keys: String, problem: String) throws {
     let problems = try file.problems(keys)

@@ -70,11 +70,13 @@ struct CallClassTests {
     #expect(
       names(.coordinator).isSuperset(of: [
         "verifyIosClient", "sendVerificationCode", "signInWithPhoneNumber", "resetAccounts", "verificationCodes",
+        "mfaEnrollmentStart", "mfaEnrollmentFinalize", "mfaSignInStart", "mfaSignInFinalize",
       ]))
     #expect(names(.hashing).isSuperset(of: ["signUp", "signInWithPassword", "update", "createUser", "updateUser"]))
     #expect(names(.administrators).isSuperset(of: ["grantAccess", "importUsers", "listUsers", "projectConfig"]))
     #expect(names(.providers) == ["signInWithIdp", "revokeToken", "createAuthUri", "showSignIn", "appleNotification"])
-    #expect(names(.accounts).isSuperset(of: ["lookup", "delete", "token", "signInWithCustomToken"]))
+    #expect(
+      names(.accounts).isSuperset(of: ["lookup", "delete", "token", "signInWithCustomToken", "mfaEnrollmentWithdraw"]))
     // Keys are those that were fetched last: verifiers get them while all else hangs.
     #expect(names(.gateway).isSuperset(of: ["jwkSet", "certificates", "projects", "signInWithGameCenter"]))
   }

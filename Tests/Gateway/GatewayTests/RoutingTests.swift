@@ -52,14 +52,14 @@ struct RoutingTests {
   @Test(
     arguments: [
       "/identitytoolkit.googleapis.com/v1/accounts:signInWithGameCenter",
-      "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn:start",
-      "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn:finalize",
+      "/identitytoolkit.googleapis.com/v2/accounts/passkeySignIn:start",
+      "/identitytoolkit.googleapis.com/v2/accounts/passkeySignIn:finalize",
       "/www.googleapis.com/identitytoolkit/v3/relyingparty/setProjectConfig",
       "/identitytoolkit.googleapis.com/v1/projects/example/tenants",
       "/identitytoolkit.googleapis.com/v2/projects/example/inboundSamlConfigs/saml.a",
-      "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:start",
-      "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:finalize",
-      "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:withdraw",
+      "/identitytoolkit.googleapis.com/v2/accounts/passkeyEnrollment:start",
+      "/identitytoolkit.googleapis.com/v2/accounts/passkeyEnrollment:finalize",
+      "/identitytoolkit.googleapis.com/v2/defaultSupportedIdps",
     ], ["GET", "POST", "PATCH"]) func `What is not offered is 501, without a key, by any method`(
       path: String, method: String
     ) async throws

@@ -57,6 +57,50 @@ import Testing
     #expect(await run(backend, "show", "u1").output.contains("email         u1@example.com (verified)"))
   }
 
+  /// A user with a number and a TOTP factor.
+  private static func guarded(_ id: String) -> JSONValue {
+    var members = account(id).members ?? [:]
+    let enrolled: [String: JSONValue] = ["enrolledAt": "2026-07-01T12:00:00Z"]
+    members["secondFactors"] = .array([
+      .object(
+        enrolled.merging(["enrollmentID": "e-1", "kind": "phone", "phoneNumber": "+14155550123", "displayName": "Work"])
+        { $1 }),
+      .object(enrolled.merging(["enrollmentID": "e-2", "kind": "totp"]) { $1 }),
+    ])
+    return .object(members)
+  }
+
+  @Test func `Second factors are shown, their numbers not wholly`() async {
+    let accounts = FakeAccounts { _, _ in .success(["accounts": .array([Self.guarded("u1")])]) }
+    let shown = await run(FakeBackend(accounts: accounts), "show", "u1")
+    #expect(shown.output.contains("second factor phone  +1415•••••23  Work  e-1  since 2026-07-01T12:00:00Z"))
+    #expect(shown.output.contains("second factor totp  e-2  since 2026-07-01T12:00:00Z"))
+  }
+
+  @Test func `What a file does not have of second factors is said, with its number`() async throws {
+    let accounts = FakeAccounts { type, _ in
+      type == "account.import"
+        ? .success(["refused": [["index": 0, "message": "x"]]]) : .success(["accounts": .array([Self.guarded("u1")])])
+    }
+    try await withTemporaryDirectory { directory in
+      for (format, note) in [
+        ("json", "note: second factors whose secrets are not in the file: 1. "),
+        ("csv", "note: second factors that are left out: 2. "),
+      ] {
+        let exported = await run(
+          FakeBackend(accounts: accounts), "export", "\(directory)/users.\(format)", "--without-hashes")
+        #expect(exported.error.contains(note) && exported.code == .success)
+      }
+      let row = #"{"localId":"a","mfaInfo":[{"mfaEnrollmentId":"e"},{"phoneInfo":"+14155550123"}]}"#
+      let file = "\(directory)/in.json"
+      try Data("{\"users\":[\(row),\n\(row)]}".utf8).write(to: URL(filePath: file))
+      // The first row was refused.
+      let imported = await run(FakeBackend(accounts: accounts), "import", file)
+      #expect(imported.output.hasPrefix("1 user is in, 1 row was refused"))
+      #expect(imported.error.contains("note: second factors whose secrets are not in the file: 1. "))
+    }
+  }
+
   @Test func `Changes name one field each`() async throws {
     let backend = backend()
     let expected: [([String], [String: JSONValue])] = [

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TemplateTests {
   private static let variables = [
     "code": "123456", "link": "https://example.com/l?a=1&b=2", "appName": "Tom & <Jerry>",
-    "change": "The address is now \"x\".",
+    "change": "The address is now \"x\".", "secondFactor": "+*******0100",
   ]
 
   @Test(arguments: ["ar", "bn", "de", "en", "es", "fr", "hi", "ja", "pt-BR", "pt-PT"])
@@ -15,7 +15,7 @@ import Testing
     #expect(
       templates.names == [
         "address-change", "address-recovery", "address-verification", "password-reset", "revocation-notice",
-        "security-notice", "sign-in-link",
+        "second-factor-reversal", "security-notice", "sign-in-link",
       ])
     for name in templates.names {
       let mail = try templates.render(name, languageCode: language, variables: Self.variables)
@@ -55,6 +55,11 @@ import Testing
       ("sign-in-link", ["appName": "A\nB", "link": "https://example.com"], "INVALID_VARIABLE"),
       ("address-verification", ["appName": "A", "code": "<b>"], "INVALID_VARIABLE"),
       ("security-notice", ["appName": "A", "change": "x\u{202E}y"], "INVALID_VARIABLE"),
+      (
+        "second-factor-reversal",
+        ["appName": "A", "link": "https://example.com", "secondFactor": String(repeating: "x", count: 65)],
+        "INVALID_VARIABLE"
+      ),
     ] as [(String, [String: String], String)])
   func `Problems of templates are reported`(name: String, variables: [String: String], code: String) throws {
     let templates = try Shipped.templates()
@@ -71,5 +76,10 @@ import Testing
     #expect(!short.text.contains("Contact us"))
     let long = try templates.render("revocation-notice", languageCode: "en", variables: Self.variables)
     #expect(long.text.contains("Contact us:\nhttps://example.com/l?a=1&b=2"))
+    let link = ["appName": "A", "link": "https://example.com/l"]
+    let nameless = try templates.render("second-factor-reversal", languageCode: "en", variables: link)
+    #expect(nameless.text.contains("second step") && !nameless.text.contains("It is shown as"))
+    let named = try templates.render("second-factor-reversal", languageCode: "en", variables: Self.variables)
+    #expect(named.text.contains("It is shown as: +*******0100"))
   }
 }

@@ -42,6 +42,7 @@ struct SignUpOrder: CommandOrder {
     if let refusal = try limits.refusal(in: set) { return reader.refuse(refusal, in: &set) }
     var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
     account.isAnonymous = true
+    account.isSelfMade = true
     let first = FirstFactor(provider: .anonymous, reader: reader, runs: runs, cause: envelope)
     let outcome = try first.finish(account, isNewUser: true, in: &set)
     metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)

@@ -15,7 +15,7 @@ struct Deletion: Sendable {
   func delete(
     _ account: AccountRecord, cause: Envelope?, in set: inout WorkingSet
   ) throws(StoreError) -> AccountDeleted {
-    let grant = account.identity(at: AppleRevocation.provider)?.grant
+    let grant = account.identity(at: AppleRevocation.provider)?.lostGrant
     let apple = grant == nil ? try ending(atApple: account, in: set) : nil
     try sessions.delete(account, in: &set)
     let event = try set.announceDeletion(of: account, cause: cause)

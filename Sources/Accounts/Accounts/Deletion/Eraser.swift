@@ -24,7 +24,7 @@ struct Eraser: Sendable {
   ///   - apple: ending at Apple, of an account without a grant.
   ///   - grant: what is to be revoked there.
   func begin(
-    with account: AccountRecord, apple: AccountErased.Apple?, revoking grant: ProviderGrant?,
+    with account: AccountRecord, apple: AccountErased.Apple?, revoking grant: LostGrant?,
     in set: inout WorkingSet
   ) throws(StoreError) {
     try forgetAddresses(of: account, in: &set)

@@ -11,6 +11,9 @@ struct Limit: Sendable {
     case network
     /// Whether an account has it or not.
     case mailAddress
+    case account
+    /// Of an account.
+    case secondFactor
   }
 
   /// Key in the section `limits` of the configuration.
@@ -55,12 +58,17 @@ extension Limit: Hashable {
 // MARK: - The table
 
 extension Limit {
-  static let all = anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
+  static let all =
+    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords + secondFactorStarts
+    + [wrongTOTPCodes]
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
   static let pageSignIns = [pageSignInsPerAddress, pageSignInsPerNetwork]
   static let mailLinks = [mailLinksPerMailAddress, mailLinksPerNetwork, mailLinksPerProject]
+  static let secondFactorStarts = [
+    secondFactorStartsPerAccount, secondFactorStartsPerAddress, secondFactorStartsPerNetwork,
+  ]
   static let wrongPasswords = [wrongPasswordsPerNetworkAndMailAddress, wrongPasswordsPerNetwork] + [slowingPasswords]
 }
 
@@ -110,6 +118,28 @@ extension Limit {
     text: "too many sign-ins at pages of providers were begun from the network of this address within an hour")
 }
 
+// MARK: Second factors
+
+extension Limit {
+  static let secondFactorStartsPerAccount = Limit(
+    "secondFactorStartsPerAccountPerHour", "second_factor_starts_account", 10,
+    counter: "second factor starts of an account", of: [.account], reason: secondFactors,
+    help: "Codes for second factors that an account may ask for within an hour.",
+    text: "too many codes for second factors were asked for by this account within an hour")
+
+  static let secondFactorStartsPerAddress = Limit(
+    "secondFactorStartsPerAddressPerHour", "second_factor_starts_address", 100, counter: "second factor starts",
+    of: [.address], reason: secondFactors,
+    help: "Codes for second factors that one address may ask for within an hour.",
+    text: "too many codes for second factors were asked for from this address within an hour")
+
+  private static let secondFactorStartsPerNetwork = secondFactorStartsPerAddress.ofNetwork(
+    "second_factor_starts_network", counter: "second factor starts of a network",
+    text: "too many codes for second factors were asked for from the network of this address within an hour")
+
+  private static let secondFactors = "SECOND_FACTOR_LIMIT"
+}
+
 // MARK: Mails
 
 extension Limit {
@@ -151,4 +181,15 @@ extension Limit {
     text: "several wrong passwords were sent for this account")
 
   private static let passwords = "WRONG_PASSWORDS"
+}
+
+// MARK: Second factors
+
+extension Limit {
+  /// Beyond it the factor is locked for an hour: see ``WrongCodes``.
+  static let wrongTOTPCodes = Limit(
+    "wrongTOTPCodesPerFactorPerHour", "wrong_totp_codes", 10, counter: "wrong TOTP codes", of: [.secondFactor],
+    reason: "WRONG_CODES",
+    help: "Wrong codes of one authenticator within an hour, which lock it for an hour.",
+    text: "too many wrong codes of this authenticator were sent within an hour: it is locked for an hour")
 }

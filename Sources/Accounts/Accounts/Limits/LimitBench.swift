@@ -8,6 +8,10 @@ struct LimitSubject: Sendable, Hashable {
   var address: ClientAddress?
   /// As keys of accounts have it, whether an account has it or not.
   var mailAddress: String?
+  /// ID of its record.
+  var account: String?
+  /// Account and enrollment.
+  var secondFactor: String?
 
   func parts(_ parts: [Limit.Part]) -> [String] {
     [project]
@@ -16,6 +20,8 @@ struct LimitSubject: Sendable, Hashable {
         case .address: address?.network ?? ""
         case .network: address?.wideNetwork ?? ""
         case .mailAddress: mailAddress ?? ""
+        case .account: account ?? ""
+        case .secondFactor: secondFactor ?? ""
         }
       }
   }

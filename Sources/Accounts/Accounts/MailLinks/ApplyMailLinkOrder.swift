@@ -104,6 +104,7 @@ struct ApplyMailLinkOrder: CommandOrder {
   private func reply(_ found: Found) -> MailLinkApplied {
     var reply = MailLinkApplied(purpose: found.content.purpose, email: found.content.email)
     reply.newEmail = found.content.newEmail
+    reply.secondFactor = found.content.secondFactor(of: found.account)?.view(isMasked: true)
     return reply
   }
 
@@ -117,6 +118,7 @@ struct ApplyMailLinkOrder: CommandOrder {
       case .verifyAddress: verify(&account, found.content)
       case .changeAddress: try change(&account, found.content, envelope, in: &set)
       case .recoverAddress: try recover(&account, found, in: &set)
+      case .revertSecondFactor: try revert(&account, found.content, in: &set)
       case .signIn: .invalidOobCode
       }
     // The code stays good.
@@ -128,6 +130,8 @@ struct ApplyMailLinkOrder: CommandOrder {
     reply.localID = account.localID
     return try CommandAnswer(reply)
   }
+
+  private var consent: LinkingConsent { parts.reader.linkingConsent(of: project.id) }
 
   private func verify(_ account: inout AccountRecord, _ content: MailLinkTicket) -> APIError? {
     account.prove(content.email)
@@ -146,10 +150,13 @@ struct ApplyMailLinkOrder: CommandOrder {
     case .failure(let error): return error
     case .success(let hash): made = hash
     }
+    let before = account
     if account.hasUnproven(content.email) { account.disownOthers() }
     account.prove(content.email)
     account.isAnonymous = false
-    try account.setPassword(made, in: &set)
+    account.passwordChangedAt = set.now
+    guard consent.allows(account, from: before) else { return .consentRequired }
+    try account.storePassword(made, in: &set)
     try parts.sessions.endAll(of: &account, in: &set)
     return nil
   }
@@ -165,6 +172,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     account.isEmailVerified = true
     // Asking for it took a recent sign-in.
     account.emailTrustedFrom = nil
+    guard consent.allows(account, from: before) else { return .consentRequired }
     if let session = try content.session.flatMap({ id throws(StoreError) in try SessionRecord.find(id, in: set) }) {
       try parts.sessions.endOthers(than: session, in: &set)
     } else {
@@ -187,9 +195,19 @@ struct ApplyMailLinkOrder: CommandOrder {
     if account.phoneNumber != content.phoneNumber { account.phoneNumber = nil }
     let changedAt = found.ticket.expiresAt - content.purpose.lifetime
     account.unlink(Set(account.identities.filter { $0.linkedAt >= changedAt }.map(\.provider)))
+    account.secondFactors.removeAll { $0.enrolledAt >= changedAt }
     account.takeAddress(content.email)
     account.isEmailVerified = true
     account.emailTrustedFrom = nil
+    try parts.sessions.endAll(of: &account, in: &set)
+    return nil
+  }
+
+  /// The second factor is gone, and all sessions end: a thief may have enrolled it.
+  private func revert(
+    _ account: inout AccountRecord, _ content: MailLinkTicket, in set: inout WorkingSet
+  ) throws(StoreError) -> APIError? {
+    account.secondFactors.removeAll { $0.enrollmentID == content.enrollmentID }
     try parts.sessions.endAll(of: &account, in: &set)
     return nil
   }

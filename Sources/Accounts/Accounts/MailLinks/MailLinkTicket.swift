@@ -19,6 +19,8 @@ struct MailLinkTicket: Sendable, Hashable {
   var session: String?
   /// Number of the account when its address was changed, for a recovery.
   var phoneNumber: String?
+  /// ID of the new second factor that it takes back.
+  var enrollmentID: String?
 
   /// Time for which one that is too old is still known.
   static let afterlife = Duration.seconds(7 * 86_400)
@@ -39,6 +41,7 @@ struct MailLinkTicket: Sendable, Hashable {
     guard account == nil || account == found?.id.text && accountMadeAt == found?.createdAt else { return true }
     // A thief's change of the password must not take the way back from the owner.
     if purpose == .recoverAddress { return found == nil }
+    if purpose == .revertSecondFactor { return secondFactor(of: found) == nil }
     // Anyone may have signed up with the address since: the sign-in shuts out who never proved it.
     let isOfNewUser = purpose == .signIn && account == nil
     if purpose != .verifyAddress, !isOfNewUser, passwordChangedAt != found?.passwordChangedAt { return true }
@@ -46,20 +49,25 @@ struct MailLinkTicket: Sendable, Hashable {
     switch purpose {
     case .signIn: return false
     case .resetPassword: return !found.isReached(at: email)
-    case .verifyAddress, .changeAddress, .recoverAddress:
+    case .verifyAddress, .changeAddress, .recoverAddress, .revertSecondFactor:
       return (found.address?.email ?? email).normalizedAddress != email.normalizedAddress
     }
+  }
+
+  /// The second factor that it is about, while the account has it.
+  func secondFactor(of account: AccountRecord?) -> SecondFactor? {
+    enrollmentID.flatMap { account?.secondFactor($0) }
   }
 }
 
 extension MailLinkPurpose {
-  /// Time for which a link counts. Those of Firebase, as its users observe them; the one to recover is ours.
+  /// Time for which a link counts. Those of Firebase, as its users observe them; those that take something back are ours.
   var lifetime: Duration {
     switch self {
     case .resetPassword: .seconds(3600)
     case .signIn: .seconds(6 * 3600)
     case .verifyAddress, .changeAddress: .seconds(3 * 86_400)
-    case .recoverAddress: .seconds(30 * 86_400)
+    case .recoverAddress, .revertSecondFactor: .seconds(30 * 86_400)
     }
   }
 }
@@ -74,5 +82,6 @@ extension MailLinkTicket: FieldCoded {
     session = fields.optional(6, ticket?.session)
     phoneNumber = fields.optional(7, ticket?.phoneNumber)
     accountMadeAt = fields.optional(8, ticket?.accountMadeAt)
+    enrollmentID = fields.optional(9, ticket?.enrollmentID)
   }
 }

@@ -68,8 +68,8 @@ struct MailLinks: Sendable {
 
   /// Sends the mail with the transaction, unless the user has switched the relay of the address off.
   func mail(
-    _ link: String, _ purpose: MailLinkPurpose, to address: String, _ project: Project, _ languageCode: String?,
-    _ runs: MailLinkRuns, _ cause: Envelope, in set: inout WorkingSet
+    _ link: String, _ purpose: MailLinkPurpose, to address: String, of factor: SecondFactor? = nil,
+    _ project: Project, _ languageCode: String?, _ runs: MailLinkRuns, _ cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
     guard try set.group(AccountRecord.group(ofMailOff: address, project: project.id)).records.isEmpty else { return }
     // A command that is carried out again mails nothing twice.
@@ -83,7 +83,8 @@ struct MailLinks: Sendable {
       }
     }
     let deadline = set.now + min(purpose.lifetime / 2, Self.longestDelivery)
-    let variables = MailRelayJob.Variables(link: sealed, appName: project.mail.appName ?? project.id)
+    let variables = MailRelayJob.Variables(
+      link: sealed, appName: project.mail.appName ?? project.id, secondFactor: factor?.mailedName)
     let job = MailRelayJob(
       to: address, from: project.mail.from,
       content: .template(name: purpose.template, languageCode: languageCode, variables: variables), deadline: deadline)
@@ -120,6 +121,26 @@ struct MailLinks: Sendable {
     try issue(content, text, project, runs, in: &set)
     try mail(url, .recoverAddress, to: old, project, languageCode, runs, cause, in: &set)
   }
+
+  /// Mails a link to the address of an account that has a new second factor: it takes the factor back.
+  func announce(
+    _ factor: SecondFactor, of account: AccountRecord, _ project: Project, _ runs: MailLinkRuns, cause: Envelope,
+    in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let address = account.address, address.isVerified else { return }
+    let text = try tickets.text(seed: runs.seed)
+    let url: String
+    do throws(APIError) {
+      url = try self.url(.revertSecondFactor, code: text.secret, project, Request())
+    } catch {
+      // Without a page for links there is no mail: the factor stands.
+      return
+    }
+    var content = MailLinkTicket(.revertSecondFactor, email: address.email, of: account)
+    content.enrollmentID = factor.enrollmentID
+    try issue(content, text, project, runs, in: &set)
+    try mail(url, .revertSecondFactor, to: address.email, of: factor, project, nil, runs, cause, in: &set)
+  }
 }
 
 /// Values that all runs of a command with a link share.
@@ -138,6 +159,7 @@ extension MailLinkPurpose {
     case .resetPassword: "resetPassword"
     case .changeAddress: "verifyAndChangeEmail"
     case .recoverAddress: "recoverEmail"
+    case .revertSecondFactor: "revertSecondFactorAddition"
     }
   }
 
@@ -149,6 +171,7 @@ extension MailLinkPurpose {
     case .resetPassword: "password-reset"
     case .changeAddress: "address-change"
     case .recoverAddress: "address-recovery"
+    case .revertSecondFactor: "second-factor-reversal"
     }
   }
 }

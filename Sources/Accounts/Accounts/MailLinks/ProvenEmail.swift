@@ -50,6 +50,10 @@ struct ProvenEmail: ProvenFactor {
   func refuse(
     _ refusal: SignInRefusal, _ desk: RefusalDesk, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
-    .refused(refusal == .unknown ? .userNotFound : .addressTaken)
+    switch refusal {
+    case .unknown: .refused(.userNotFound)
+    case .consentRequired: .refused(.consentRequired)
+    case .alreadyLinked, .emailExists, .unconfirmed: .refused(.addressTaken)
+    }
   }
 }

@@ -122,8 +122,8 @@ struct SendMailLinkOrder: CommandOrder {
       if case .anyone = asker { throw .missingIDToken }
       guard isUser || email != nil else { throw .missingEmail }
       guard purpose == .verifyAddress || newEmail != nil else { throw .missingNewEmail }
-    case .recoverAddress:
-      throw APIError(.invalidArgument, "this mail goes out with a change of the address alone", field: "purpose")
+    case .recoverAddress, .revertSecondFactor:
+      throw APIError(.invalidArgument, "this mail goes out with the change that it takes back alone", field: "purpose")
     }
   }
 
@@ -181,7 +181,7 @@ struct SendMailLinkOrder: CommandOrder {
       switch purpose {
       case .signIn: .emailLink
       case .resetPassword: .password
-      case .verifyAddress, .changeAddress, .recoverAddress: nil
+      case .verifyAddress, .changeAddress, .recoverAddress, .revertSecondFactor: nil
       }
     return method.flatMap { project.methods.contains($0) ? nil : .methodOff($0) }
   }

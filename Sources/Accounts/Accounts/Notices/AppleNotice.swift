@@ -18,6 +18,9 @@ struct AppleNotice: Sendable {
     let happenedAt: UnixTime
     /// Address that the event is about.
     let email: String?
+
+    /// Whether the user has taken back what apps were allowed.
+    var endsConsent: Bool { kind == Kind.consentRevoked || kind == Kind.accountDeleted }
   }
 
   /// Hash of its ID: it counts once.

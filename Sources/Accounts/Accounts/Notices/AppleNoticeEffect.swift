@@ -1,6 +1,7 @@
 import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// Effect of an event at Apple on the account that has the identity.
 struct AppleNoticeEffect {
@@ -8,13 +9,14 @@ struct AppleNoticeEffect {
 
   let event: AppleNotice.Event
   let project: String
-  let sessions: Sessions
+  let parts: AccountParts
   /// Random, and the same in each run of the command.
   let id: String
   let cause: Envelope
 
   static func addKeys(of event: AppleNotice.Event, project: String, to keys: inout StoreKeys) throws(StoreError) {
     keys.add(holderOf: try AccountRecord.key(ofIdentity: event.subject, at: provider, project: project))
+    if event.endsConsent { keys.add(record: try SubjectRevocations.id(of: event.subject, project: project)) }
   }
 
   func apply(in set: inout WorkingSet) throws(StoreError) {
@@ -24,10 +26,18 @@ struct AppleNoticeEffect {
     if let before, let identity = before.identity(at: Self.provider) {
       var account = before
       effect = try change(&account, identity, in: &set)
-      if account != before {
+      if effect == .unlinked, endsAccount(account) {
+        try delete(before, in: &set)
+        effect = .deleted
+      } else if account != before {
         try account.store(in: &set)
         try AccountEvents(account, id, cause).changes(from: before, in: &set)
       }
+    }
+    if event.endsConsent {
+      try SubjectRevocations.confirm(
+        event, consentedAt: before?.identity(at: Self.provider)?.provenAt, project: project,
+        replyQueue: parts.replyQueue, cause: cause, in: &set)
     }
     try announce(effect, before, in: &set)
   }
@@ -58,18 +68,30 @@ struct AppleNoticeEffect {
     return isOff ? .mailOff : .mailOn
   }
 
+  /// Whether the account goes with its last way in. One that an administrator made, or has disabled, is for administrators
+  /// to delete, and to one with an address a link may still lead.
+  private func endsAccount(_ account: AccountRecord) -> Bool {
+    parts.rules.projects.current[project]?.withoutWayIn == .delete && account.isSelfMade && !account.isDisabled
+      && !account.hasWayIn && account.email == nil
+  }
+
+  /// The identity goes with the account, so that its address is forgotten, too.
+  private func delete(_ before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    var account = before
+    account.forgetGrant(at: Self.provider)
+    account.appleRevokedAt = max(account.appleRevokedAt ?? event.happenedAt, event.happenedAt)
+    try parts.deletion.delete(account, cause: nil, in: &set)
+  }
+
   /// The account stays, also without a way in. Other ways' sessions go on.
   private func unlink(_ account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
     let apple = SignInProvider(name: Self.provider)
-    // Apple has voided the token, so there is nothing to revoke.
-    for index in account.identities.indices where account.identities[index].provider == Self.provider {
-      account.identities[index].grant = nil
-    }
+    account.forgetGrant(at: Self.provider)
     account.unlink([Self.provider])
-    let others = try sessions.all(of: account, in: set).filter { $0.firstFactor != apple }
+    let others = try parts.sessions.all(of: account, in: set).filter { $0.firstFactor != apple }
     // Without others, also those who compare ID tokens with the account's `validSince` get to know.
-    if others.isEmpty { return try sessions.endAll(of: &account, in: &set) }
-    try sessions.end(of: account, by: [apple], in: &set)
+    if others.isEmpty { return try parts.sessions.endAll(of: &account, in: &set) }
+    try parts.sessions.end(of: account, by: [apple], in: &set)
   }
 
   private func announce(
@@ -82,6 +104,13 @@ struct AppleNoticeEffect {
       notified, id: "apple.\(id)", correlationID: account?.id.text ?? id, cause: cause, at: set.now)
     message.causationID = nil
     try set.send(message)
+  }
+}
+
+extension AccountRecord {
+  /// Apple has voided the token, so there is nothing to revoke.
+  fileprivate mutating func forgetGrant(at provider: String) {
+    for index in identities.indices where identities[index].provider == provider { identities[index].grant = nil }
   }
 }
 

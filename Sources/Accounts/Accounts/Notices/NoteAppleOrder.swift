@@ -72,7 +72,7 @@ struct NoteAppleOrder: CommandOrder {
     try requireSessions(of: found, in: set)
     for (place, event) in found.events.enumerated() {
       let effect = AppleNoticeEffect(
-        event: event, project: project.id, sessions: parts.sessions, id: "\(eventID).\(place)", cause: envelope)
+        event: event, project: project.id, parts: parts, id: "\(eventID).\(place)", cause: envelope)
       try effect.apply(in: &set)
     }
     try used.store(until: found.once.until + Self.lateness, in: &set)

@@ -62,11 +62,10 @@ struct CredentialChange: Sendable {
     return holder.map { $0.id == account.id } ?? true ? nil : CommandAnswer(.addressTaken)
   }
 
-  func apply(
-    to account: inout AccountRecord, _ hash: PasswordHash?, in set: inout WorkingSet
-  ) throws(StoreError) {
+  /// The hash of the password is still to be stored.
+  func apply(to account: inout AccountRecord, at now: UnixTime) {
     if let address = email ?? account.address?.email { account.takeAddress(address) }
-    if let hash { try account.setPassword(hash, in: &set) }
+    if password != nil { account.passwordChangedAt = now }
     // It was recent.
     account.emailTrustedFrom = nil
     account.isAnonymous = false

@@ -64,10 +64,16 @@ extension AccountRecord {
   /// are to be ended.
   mutating func disown(in set: inout WorkingSet) throws(StoreError) {
     try removePassword(in: &set)
+    disownAll()
+  }
+
+  /// The same but for the record of the password.
+  mutating func disownAll() {
+    passwordChangedAt = nil
     disownOthers()
   }
 
-  /// The same but for the password, which is about to be replaced.
+  /// The same but for the password itself, which is about to be replaced.
   mutating func disownOthers() {
     phoneNumber = nil
     isNumberFictional = false
@@ -75,6 +81,7 @@ extension AccountRecord {
     emailTrustedFrom = nil
     signsInByLink = false
     secondFactors = []
+    consents = []
     unlink(Set(identities.map(\.provider)))
   }
 }

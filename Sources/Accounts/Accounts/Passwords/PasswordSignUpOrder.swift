@@ -115,6 +115,7 @@ struct PasswordSignUpOrder: CommandOrder {
   ) throws(StoreError) -> CommandAnswer {
     guard neighbor == nil else { return CommandAnswer(.addressTaken) }
     var account = try AccountRecord(runs.random.localID, project: project.id, at: set.now)
+    account.isSelfMade = true
     account.displayName = displayName
     account.takeAddress(email)
     try account.setPassword(hash, in: &set)
@@ -147,7 +148,11 @@ struct PasswordSignUpOrder: CommandOrder {
     account.takeAddress(email)
     account.displayName = account.displayName ?? displayName
     account.isAnonymous = false
-    try account.setPassword(hash, in: &set)
+    account.passwordChangedAt = set.now
+    guard reader.linkingConsent(of: project.id).allows(account, from: holder.account) else {
+      return CommandAnswer(.consentRequired)
+    }
+    try account.storePassword(hash, in: &set)
     if !isFirst { try Sessions(rules: reader.rules.sessions).endOthers(than: session, in: &set) }
     try account.store(in: &set)
     session.provider = .password

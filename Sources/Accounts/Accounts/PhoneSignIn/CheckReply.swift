@@ -15,10 +15,11 @@ struct CheckReply: Report {
   private var refusal: APIError?
   private let reader: CommandReader
   private let runs = SignInRuns()
+  private let mail: EnrollmentMail
 
-  static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
+  static func kind(_ type: MessageType, _ parts: AccountParts) -> ReportKind {
     ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try CheckReply(received, reader)
+      try CheckReply(received, parts)
     }
   }
 
@@ -29,20 +30,21 @@ struct CheckReply: Report {
     AwaitedReply.correlationID(PhoneCheck.kind, "\(check.project)\(separator)\(check.id.text)")
   }
 
-  private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
+  private init?(_ received: ReceivedReport, _ parts: AccountParts) throws(ContractProblem) {
     let envelope = received.envelope
     guard let place = AwaitedReply.place(in: envelope, PhoneCheck.kind) else { return nil }
     // Elsewhere a reply that operators publish again is believed; an approval makes sessions.
     guard envelope.userID == Topology.Users.coordinator else {
       throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
     }
-    let parts = place.split(separator: Self.separator, maxSplits: 1)
-    guard parts.count == 2, envelope.causationID == String(parts[1]),
-      let id = RecordID(PhoneCheck.kind, String(parts[1]))
+    let names = place.split(separator: Self.separator, maxSplits: 1)
+    guard names.count == 2, envelope.causationID == String(names[1]),
+      let id = RecordID(PhoneCheck.kind, String(names[1]))
     else { return nil }
     self.id = id
-    project = String(parts[0])
-    self.reader = reader
+    project = String(names[0])
+    reader = parts.reader
+    mail = EnrollmentMail(mailLinks: parts.mailLinks)
     if envelope.type == ErrorReply.type {
       refusal = try ErrorReply(json: received.body).error
     } else {
@@ -65,7 +67,11 @@ struct CheckReply: Report {
     var keys = StoreKeys()
     try PhoneCheck.addAnswerKeys(of: check.waiting, to: &keys)
     if let approval {
-      for command in check.waiting { try command.request.addKeys(to: &keys) }
+      for command in check.waiting { try command.use.addKeys(to: &keys) }
+      if let subject = check.subject, let account = RecordID(AccountRecord.kind, subject) {
+        keys.add(record: account)
+        keys.add(group: try SessionRecord.group(ofAccount: account))
+      }
       if let holder = try AccountRecord.find(
         holderOf: AccountRecord.key(ofNumber: approval.phoneNumber, project: project), in: set)
       {
@@ -89,8 +95,8 @@ struct CheckReply: Report {
 
   private func isAnswer(to check: PhoneCheck) -> Bool {
     guard let approval else { return true }
-    return approval.verificationID == check.verificationID && approval.purpose == .signIn && approval.subject == nil
-      && check.app.map { $0 == approval.app } ?? true
+    return approval.verificationID == check.verificationID && approval.purpose == check.purpose
+      && approval.subject == check.subject && check.app.map { $0 == approval.app } ?? true
   }
 
   private func answer(
@@ -107,13 +113,26 @@ struct CheckReply: Report {
     }
     let proven = ProvenNumber(
       number: approval.phoneNumber, app: approval.app, isFictional: approval.testNumber, source: .code)
-    let outcome = try SignIn(
-      project: check.project, factor: proven, request: command.request, cause: command.envelope, reader: reader,
-      runs: runs
-    ).carryOut(in: &set)
+    let outcome = try outcome(of: proven, for: command, project: check.project, in: &set)
     if outcome.usesProof {
       try used.store(until: max(set.now, approval.approvedAt) + PhoneCheck.usedCodeRetention, in: &set)
     }
     return outcome.answer
+  }
+
+  private func outcome(
+    of proven: ProvenNumber, for command: PhoneCheck.Waiting, project: String, in set: inout WorkingSet
+  ) throws(StoreError) -> SignInOutcome {
+    switch command.use {
+    case .signIn(let request):
+      try SignIn(
+        project: project, factor: proven, request: request, cause: command.envelope, reader: reader, runs: runs
+      ).carryOut(in: &set)
+    case .secondFactor(let request):
+      try PhoneFactor(
+        project: project, proven: proven, request: request, cause: command.envelope, reader: reader, runs: runs,
+        mail: mail
+      ).carryOut(in: &set)
+    }
   }
 }

@@ -5,13 +5,13 @@ import CountersignTelemetry
 
 /// Commands that wait for the coordinator's answer to one code of one verification.
 ///
-/// Its ID, the check's `message_id`, is a keyed hash of session and code: callers with the same code share one check,
-/// and one repeated after a crash gets the first answer. The record lasts as long as a command waits.
+/// Its ID, the check's `message_id`, is a keyed hash of session, purpose, subject and code: callers with the same code
+/// share one check, and one repeated after a crash gets the first answer. The record lasts as long as a command waits.
 struct PhoneCheck {
   struct Waiting {
     var envelope: Envelope
     var fingerprint: [UInt8]
-    var request: SignInRequest
+    var use: NumberUse
     var deadline: UnixTime
   }
 
@@ -31,7 +31,19 @@ struct PhoneCheck {
   let project: String
   let app: String?
   let verificationID: String
+  let purpose: VerificationPurpose
+  /// ID of the account's record, of a second factor.
+  let subject: String?
   var waiting: [Waiting] = []
+
+  init(_ code: PhoneCode) {
+    id = code.id
+    project = code.given.project
+    app = code.given.app
+    verificationID = code.given.verificationID
+    purpose = code.purpose
+    subject = code.subject
+  }
 
   // MARK: Waiting
 
@@ -87,6 +99,8 @@ extension PhoneCheck: StoredRecord {
     project = try fields.required(1, check?.project)
     app = fields.optional(2, check?.app)
     verificationID = try fields.required(3, check?.verificationID)
+    purpose = try fields.required(4, check?.purpose)
+    subject = fields.optional(5, check?.subject)
     waiting = try fields.list(16, check.map { Array($0.waiting.prefix(Self.maxWaiting)) })
   }
 }
@@ -101,7 +115,7 @@ extension PhoneCheck.Waiting: FieldCoded {
   init(_ fields: inout FieldCoder, _ command: Self?) throws(UnreadableFields) {
     envelope = try fields.required(1, command?.envelope)
     fingerprint = try fields.required(2, command?.fingerprint)
-    request = try fields.required(3, command?.request)
+    use = try fields.required(3, command?.use)
     deadline = try fields.required(4, command?.deadline)
   }
 }

@@ -1,5 +1,4 @@
 import CommandEngine
-import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
@@ -14,6 +13,7 @@ struct PhoneSignInFlow: Flow {
   }
 
   var reader: CommandReader { parts.reader }
+  var checks: PhoneChecks { PhoneChecks(parts: parts) }
 
   var commands: [CommandKind] {
     [
@@ -25,7 +25,7 @@ struct PhoneSignInFlow: Flow {
   }
 
   var reports: [ReportKind] {
-    [CheckReply.kind(VerificationApproved.type, reader), CheckReply.kind(ErrorReply.type, reader)]
+    [CheckReply.kind(VerificationApproved.type, parts), CheckReply.kind(ErrorReply.type, parts)]
   }
 
   var dueRecords: [DueRecords] {
@@ -37,25 +37,5 @@ struct PhoneSignInFlow: Flow {
         try check.store(in: &set)
       }
     ]
-  }
-
-  /// Its ID is that of the check: the coordinator compares the code once, and answers alike.
-  func command(
-    for code: PhoneCode, _ check: PhoneCheck, cause: Envelope, deadline: UnixTime, at now: UnixTime
-  ) throws(StoreError) -> OutgoingMessage {
-    let context = SealContext(
-      messageType: CheckVerification.type, messageID: check.id.text, recipient: code.verificationID)
-    let sealed: SecretField
-    do throws(SealError) {
-      sealed = try parts.sealer.seal(code.code, for: context)
-    } catch {
-      throw StoreError(.content, "the code of a check \(error)")
-    }
-    return try .command(
-      CheckVerification(
-        verificationID: code.verificationID, code: sealed, app: code.app, purpose: .signIn,
-        client: code.address.map { StartVerification.Client(ip: $0) }),
-      id: check.id.text, correlationID: CheckReply.correlationID(of: check), replyTo: parts.replyQueue, cause: cause,
-      deadline: deadline, at: now)
   }
 }

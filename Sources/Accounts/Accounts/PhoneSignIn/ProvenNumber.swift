@@ -40,6 +40,11 @@ struct ProvenNumber: ProvenFactor {
 
   func fits(_ account: AccountRecord) -> Bool { true }
 
+  /// The account's own number is never its second factor.
+  func refusal(ofLinkTo account: AccountRecord) -> APIError? {
+    account.secondFactor(byNumber: number) == nil ? nil : .numberOfBothFactors
+  }
+
   func joins(_ neighbor: AccountRecord) -> Bool { false }
 
   func trustedFrom(on neighbor: AccountRecord, at now: UnixTime) -> UnixTime? { nil }
@@ -67,6 +72,8 @@ struct ProvenNumber: ProvenFactor {
   func refuse(
     _ refusal: SignInRefusal, _ desk: RefusalDesk, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
+    // The code or the proof may come again, once the user has consented.
+    if refusal == .consentRequired { return .refused(.consentRequired) }
     guard refusal == .alreadyLinked else { return .refused(.userNotFound) }
     guard source == .code else {
       return SignInOutcome(answer: CommandAnswer(.phoneNumberExists), usesProof: true)

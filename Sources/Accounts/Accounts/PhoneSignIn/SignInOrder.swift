@@ -96,7 +96,10 @@ struct SignInOrder: CommandOrder {
     }
     guard let deadline = PhoneCheck.deadline(of: envelope, at: set.now) else { return CommandAnswer(.requesterGone) }
     switch credential {
-    case .code(let code): return try check(code, for: request, envelope, until: deadline, in: &set)
+    case .code(let code):
+      let waiting = PhoneCheck.Waiting(
+        envelope: envelope, fingerprint: fingerprint, use: .signIn(request), deadline: deadline)
+      return try flow.checks.wait(waiting, for: code, in: &set)
     case .temporaryProof(let ids, let number): return try redeem(ids, number, for: request, envelope, in: &set)
     }
   }
@@ -119,23 +122,6 @@ struct SignInOrder: CommandOrder {
     }
   }
 
-  private func check(
-    _ code: PhoneCode, for request: SignInRequest, _ envelope: Envelope, until deadline: UnixTime,
-    in set: inout WorkingSet
-  ) throws(StoreError) -> CommandAnswer? {
-    var check =
-      try code.check(in: set)
-      ?? PhoneCheck(id: code.id, project: project, app: code.app, verificationID: code.verificationID)
-    try check.answerLate(in: &set)
-    guard check.waiting.count < PhoneCheck.maxWaiting else { return CommandAnswer(.tooManyWaiting) }
-    let isFirst = check.waiting.isEmpty
-    check.waiting.append(
-      PhoneCheck.Waiting(envelope: envelope, fingerprint: fingerprint, request: request, deadline: deadline))
-    try check.store(in: &set)
-    if isFirst { try set.send(flow.command(for: code, check, cause: envelope, deadline: deadline, at: set.now)) }
-    return nil
-  }
-
   private func redeem(
     _ ids: [RecordID], _ number: String, for request: SignInRequest, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
@@ -156,11 +142,8 @@ struct SignInOrder: CommandOrder {
   // MARK: Again
 
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
-    guard case .code(let code) = credential, var check = try code.check(in: set),
-      check.renew(envelope)
-    else { return false }
-    try check.store(in: &set)
-    return true
+    guard case .code(let code) = credential else { return false }
+    return try flow.checks.renew(envelope, for: code, in: &set)
   }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
@@ -183,27 +166,6 @@ struct SignInOrder: CommandOrder {
   }
 }
 
-struct PhoneCode: Sendable {
-  /// The check that all share who bring this code.
-  let id: RecordID
-  /// The check that those share who brought it under the pepper before the last change.
-  let formerIDs: [RecordID]
-  let app: String?
-  let verificationID: String
-  let code: Secret
-  /// IPv4 or IPv6, for the coordinator's limits.
-  let address: String?
-
-  var ids: [RecordID] { [id] + formerIDs }
-
-  func check(in set: WorkingSet) throws(StoreError) -> PhoneCheck? {
-    for id in ids {
-      if let check = try PhoneCheck.find(id, in: set) { return check }
-    }
-    return nil
-  }
-}
-
 private struct OpenedSignIn {
   var sessionInfo: Secret?
   var code: Secret?
@@ -211,8 +173,6 @@ private struct OpenedSignIn {
   var idToken: Secret?
   let phoneNumber: String?
 
-  /// The longest code that is passed on: the coordinator looks at no more.
-  static let maxCodeBytes = 64
   /// Digits of E.164 with the plus.
   static let maxNumberBytes = 16
 
@@ -247,22 +207,8 @@ private struct OpenedSignIn {
       guard phoneNumber.utf8.count <= Self.maxNumberBytes else { throw .invalidTemporaryProof }
       return .temporaryProof(ids: tickets.ids(of: temporaryProof), phoneNumber: phoneNumber)
     }
-    guard let sessionInfo else { throw .missingSessionInfo }
-    guard let code else { throw .missingCode }
-    let verificationID = sessionInfo.reveal()
-    // The coordinator's are IDs of records.
-    guard RecordID(PhoneCheck.kind, verificationID) != nil else { throw .unknownSession }
-    guard code.reveal().utf8.count <= Self.maxCodeBytes else { throw .malformedCode }
-    let parts = [command.project, command.app ?? "", verificationID, code.reveal()]
-    let ids = ([hashes] + hashes.former).compactMap { RecordID(PhoneCheck.kind, $0.id("phone check", parts)) }
-    guard let id = ids.first else { throw .unknownSession }
-    return .code(
-      PhoneCode(
-        id: id, formerIDs: Array(ids.dropFirst()), app: command.app, verificationID: verificationID, code: code,
-        address: try address(of: command)))
-  }
-
-  private func address(of command: SignInWithPhone) throws(APIError) -> String? {
-    try ClientAddress(of: command.client) == nil ? nil : command.client?.ip
+    let given = try GivenCode(
+      code, of: sessionInfo, project: command.project, app: command.app, client: command.client)
+    return .code(try PhoneCode(given, for: .signIn, hashes))
   }
 }

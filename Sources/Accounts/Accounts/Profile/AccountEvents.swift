@@ -42,6 +42,7 @@ struct AccountEvents {
       try set.announce(event, of: account, id: "unlinked.\(way).\(id)", cause: cause)
     }
     try secondFactors(from: before, in: &set)
+    try consents(from: before, in: &set)
     let fields = Self.fields(changedFrom: before, to: account)
     guard !fields.isEmpty else { return }
     let event = AccountUpdated(
@@ -61,6 +62,18 @@ struct AccountEvents {
         project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
         withdrawnAt: set.now)
       try set.announce(event, of: account, id: "withdrawn.\(factor.enrollmentID).\(id)", cause: cause)
+    }
+  }
+
+  private func consents(from before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    let changed = account.consents.filter { $0 != before.consent(to: $0.consent.purpose) }
+    let lost = before.consents.filter { $0.isInForce && account.consent(to: $0.consent.purpose) == nil }
+    for (place, recorded) in (changed + lost).enumerated() {
+      let isGiven = place < changed.count && recorded.isInForce
+      let event = ConsentChanged(
+        project: account.project, localID: account.localID, purpose: recorded.consent.purpose,
+        textVersion: recorded.consent.textVersion, isGiven: isGiven, changedAt: set.now)
+      try set.announce(event, of: account, id: "consent.\(place).\(id)", cause: cause)
     }
   }
 

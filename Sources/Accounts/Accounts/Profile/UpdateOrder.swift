@@ -78,9 +78,11 @@ struct UpdateOrder: CommandOrder {
     {
       return CommandAnswer(error)
     }
-    if let credential {
-      try credential.apply(to: &changed.account, made, in: &set)
+    credential?.apply(to: &changed.account, at: set.now)
+    guard reader.linkingConsent(of: project).allows(changed.account, from: holder.account) else {
+      return CommandAnswer(.consentRequired)
     }
+    if let made { try changed.account.storePassword(made, in: &set) }
     try changed.account.removeLostPassword(of: holder.account, in: &set)
     if changed.account != holder.account {
       try endSessions(of: holder, changed.account, in: &set)

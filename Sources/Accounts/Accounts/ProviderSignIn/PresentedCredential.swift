@@ -57,29 +57,40 @@ struct CredentialCheck: Sendable {
   /// `nil` for what is not verified: a pending token.
   func verify(
     _ credential: PresentedCredential, _ access: StageAccess
-  ) async throws(StoreError) -> Result<ProvenIdentity, APIError>? {
+  ) async throws(StoreError) -> CheckedCredential? {
     let now = access.now()
     switch credential {
     case .pendingToken: return nil
     case .direct(let opened, let named):
-      return try await result(of: find(named, nil, access)) { provider throws(APIError) in
-        try await provider.verify(opened, for: project, at: now)
+      return try await checked(by: find(named, nil, access)) { provider in
+        do throws(APIError) {
+          return CheckedCredential(.success(try await provider.verify(opened, for: project, at: now)))
+        } catch {
+          return CheckedCredential(.failure(error))
+        }
       }
     case .page(let opened, let flow, let named):
-      return try await result(of: find(named, flow, access)) { provider throws(APIError) in
-        guard let provider = provider as? any PageProvider else { throw .providerHasNoPage(flow.provider) }
-        var proven = try await provider.finish(flow, with: opened, for: project, at: now)
-        proven.countsOnce = flow.spent
-        return proven
+      return try await checked(by: find(named, flow, access)) { provider in
+        guard let provider = provider as? any PageProvider else {
+          return CheckedCredential(.failure(.providerHasNoPage(flow.provider)))
+        }
+        var checked = await provider.outcome(flow, with: opened, for: project, at: now)
+        if case .success(var proven) = checked.identity {
+          proven.countsOnce = flow.spent
+          checked.identity = .success(proven)
+        }
+        return checked
       }
     }
   }
 
-  private func result(
-    of found: Result<any IdentityProvider, APIError>,
-    _ body: (any IdentityProvider) async throws(APIError) -> ProvenIdentity
-  ) async -> Result<ProvenIdentity, APIError> {
-    do throws(APIError) { return .success(try await body(try found.get())) } catch { return .failure(error) }
+  private func checked(
+    by found: Result<any IdentityProvider, APIError>, _ check: (any IdentityProvider) async -> CheckedCredential
+  ) async -> CheckedCredential {
+    switch found {
+    case .success(let provider): await check(provider)
+    case .failure(let error): CheckedCredential(.failure(error))
+    }
   }
 
   /// A flow that has counted is not taken to its provider again, which would revoke what it gave for the code

@@ -123,7 +123,8 @@ struct PresentedIdentity: ProvenFactor {
     _ refusal: SignInRefusal, _ desk: RefusalDesk, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
     guard isSpentByRefusal else { return try refuseWithoutToken(refusal, desk) }
-    let (text, _) = try desk.ticket(.pendingCredential, proven, app: app, in: &set)
+    let (text, _) = try desk.ticket(
+      .pendingCredential, proven, app: app, isDue: proven.grant != nil, in: &set)
     let answer = try desk.answers.refused(refusal, proven.signedIn, text)
     return SignInOutcome(answer: answer, usesProof: true, isProofKept: true)
   }
@@ -136,7 +137,7 @@ struct PresentedIdentity: ProvenFactor {
     let error: APIError? =
       switch refusal {
       case .unknown: refusal.error
-      case .alreadyLinked, .emailExists, .unconfirmed: returnsCredential ? nil : refusal.error
+      case .alreadyLinked, .emailExists, .consentRequired, .unconfirmed: returnsCredential ? nil : refusal.error
       }
     var answer =
       if let error { CommandAnswer(error) } else { try desk.answers.refused(refusal, proven.signedIn) }

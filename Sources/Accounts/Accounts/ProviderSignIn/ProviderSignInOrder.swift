@@ -31,6 +31,8 @@ struct ProviderSignInOrder: CommandOrder {
   private let runs = SignInRuns()
   /// Outcome of the stage.
   private var verified: Result<ProvenIdentity, APIError>?
+  /// Grant that its failure leaves.
+  private var lost: LostGrant?
 
   init(
     _ command: SignInWithIDP, _ envelope: Envelope, at now: UnixTime, _ parts: AccountParts
@@ -102,7 +104,8 @@ struct ProviderSignInOrder: CommandOrder {
         order.verified = .failure(error)
         return order
       }
-      order.verified = try await CredentialCheck(project: project, parts: parts).verify(credential, access)
+      let checked = try await CredentialCheck(project: project, parts: parts).verify(credential, access)
+      (order.verified, order.lost) = (checked?.identity, checked?.lost)
       return order
     }
   }
@@ -152,6 +155,11 @@ struct ProviderSignInOrder: CommandOrder {
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if let refusal { return CommandAnswer(refusal) }
+    // The user may begin anew at once, and the account has it then.
+    if let lost {
+      try GrantRevocation.begin(
+        lost, of: project.id, as: runs.random.eventID, after: GrantRevocation.respite, in: &set)
+    }
     var request = request
     switch try request.caller?.holder(in: set, reader.rules.sessions) {
     case nil: break
@@ -237,7 +245,8 @@ struct ProviderSignInOrder: CommandOrder {
     guard let grant = proven.grant else { return }
     let key = try presented(proven, .credential).key(project: project.id)
     guard var account = try AccountRecord.find(holderOf: key, in: set) else {
-      return try GrantRevocation.begin(grant, of: project.id, as: runs.random.eventID, in: &set)
+      let lost = LostGrant(grant: grant, subject: proven.subject)
+      return try GrantRevocation.begin(lost, of: project.id, as: runs.random.eventID, in: &set)
     }
     account.take(grant, at: proven.provider)
     try account.store(in: &set)
@@ -258,7 +267,7 @@ struct ProviderSignInOrder: CommandOrder {
     let answers = SignInAnswers(reader: reader, seal: seal)
     let note = try AnswerNote(note)
     switch note {
-    case .session, .secondFactor, .proof:
+    case .session, .secondFactor, .sharedSecret, .proof:
       return try answers.again(note, project: project.id, in: set) { account, provider in
         provider.flatMap { account.identity(at: $0)?.signedIn }
       }

@@ -5,7 +5,7 @@ import CountersignTelemetry
 /// The coordinator's answer to the start of a revocation, or to a look at its operation.
 struct RevocationReply: Report {
   private enum Content {
-    case started(operationID: String)
+    case started(SubjectRevocations.Operation)
     case state(OperationStatus)
     case refused(APIError)
   }
@@ -33,7 +33,7 @@ struct RevocationReply: Report {
     self.flow = flow
     switch envelope.type {
     case OperationStarted.type:
-      content = .started(operationID: try OperationStarted(json: received.body).operationID)
+      content = .started(SubjectRevocations.Operation(try OperationStarted(json: received.body)))
     case OperationStatus.type: content = .state(try OperationStatus(json: received.body))
     default: content = .refused(try ErrorReply(json: received.body).error)
     }
@@ -44,8 +44,11 @@ struct RevocationReply: Report {
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard var revocation = try AppleRevocation.find(id, in: set) else { return }
     switch content {
-    case .started(let operationID):
-      revocation.operationID = operationID
+    case .started(let operation):
+      revocation.operationID = operation.id
+      if let subject = revocation.subject {
+        try SubjectRevocations.note(operation, of: subject, project: revocation.project, in: &set)
+      }
       try flow.look(at: &revocation, in: &set)
     case .state(let status):
       guard status.operationID == revocation.operationID, status.kind == .appleRevocation else { return }

@@ -3,7 +3,13 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Putting a second factor on the account of a signed-in user, and taking it away.
+/// Mail that tells the owner of an account of a new second factor. One for all runs of a command: they mail one link.
+struct EnrollmentMail: Sendable {
+  let mailLinks: MailLinks
+  let runs = MailLinkRuns()
+}
+
+/// Putting a second factor on the account of a signed-in user.
 struct Enrollment: Sendable {
   let kind: SecondFactorKind
   let project: Project
@@ -24,13 +30,17 @@ struct Enrollment: Sendable {
     default: break
     }
     guard holder.account.address?.isVerified == true else { return .unverifiedEmail }
-    return holder.account.secondFactors.count < SecondFactor.most ? nil : .secondFactorLimitExceeded
+    guard holder.account.secondFactors.count < SecondFactor.most else { return .secondFactorLimitExceeded }
+    var account = holder.account
+    account.secondFactors.append(SecondFactor(kind, enrollmentID: "", enrolledAt: arrivedAt))
+    return LinkingConsent(project).allows(account, from: holder.account) ? nil : .consentRequired
   }
 
   /// Puts the factor on the account, whose user has just given it: the session says so from now on. The other sessions
-  /// end: they began without it.
+  /// end: they began without it. The owner is mailed the way back.
   func add(
-    _ factor: SecondFactor, to holder: IDTokenCheck.Holder, eventID: String, cause: Envelope, in set: inout WorkingSet
+    _ factor: SecondFactor, to holder: IDTokenCheck.Holder, telling mail: EnrollmentMail, eventID: String,
+    cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> IDTokenCheck.Holder {
     var (account, session) = (holder.account, holder.session)
     account.secondFactors.append(factor)
@@ -40,6 +50,7 @@ struct Enrollment: Sendable {
     try session.store(sessions.rules, in: &set)
     try account.store(in: &set)
     try AccountEvents(account, eventID, cause).changes(from: holder.account, in: &set)
+    try mail.mailLinks.announce(factor, of: account, project, mail.runs, cause: cause, in: &set)
     return IDTokenCheck.Holder(account: account, session: session)
   }
 }
@@ -79,6 +90,9 @@ extension APIError {
     .enrollmentNotFound, "the account has no such second factor", field: "enrollmentID")
   static let unsupportedFirstFactor = APIError(
     .unsupportedFirstFactor, "MFA is not available for the given first factor.")
+  static let numberOfBothFactors = APIError(
+    .unsupportedFirstFactor, "A phone number cannot be set as a first factor on an SMS based MFA user.",
+    field: "phoneNumber")
   static let unverifiedEmail = APIError(
     .unverifiedEmail, "Need to verify email first before enrolling second factors.")
   static let secondFactorExists = APIError(

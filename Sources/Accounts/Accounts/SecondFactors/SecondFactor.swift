@@ -2,7 +2,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// What an account asks for beside any first factor.
+/// Proof that an account asks for beside any first factor.
 struct SecondFactor: Sendable, Hashable {
   /// So many an account may have.
   static let most = 5
@@ -56,22 +56,10 @@ extension SecondFactor: FieldCoded {
   }
 }
 
-/// Shared secret of a TOTP factor, sealed under the token keys.
-struct SealedSharedSecret: Sendable, Hashable {
-  let sealed: String
-  /// Name of the token key that sealed it.
-  let sealedUnder: String
-}
-
-extension SealedSharedSecret: FieldCoded {
-  init(_ fields: inout FieldCoder, _ secret: Self?) throws(UnreadableFields) {
-    sealed = try fields.required(1, secret?.sealed)
-    sealedUnder = try fields.required(2, secret?.sealedUnder)
-  }
-}
-
 extension AccountRecord {
   func secondFactor(_ enrollmentID: String) -> SecondFactor? {
     secondFactors.first { $0.enrollmentID == enrollmentID }
   }
+
+  func secondFactor(byNumber number: String) -> SecondFactor? { secondFactors.first { $0.phoneNumber == number } }
 }

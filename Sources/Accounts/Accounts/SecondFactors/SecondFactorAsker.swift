@@ -32,7 +32,9 @@ enum SecondFactorAsker: Sendable {
   }
 
   func addKeys(to keys: inout StoreKeys) {
-    guard case .pending(let ids, _) = self else { return }
-    for id in ids { keys.add(record: id) }
+    switch self {
+    case .user(let caller): caller.check?.addKeys(to: &keys)
+    case .pending(let ids, _): for id in ids { keys.add(record: id) }
+    }
   }
 }

@@ -54,13 +54,17 @@ struct AccountRecord: Sendable, Hashable {
   /// Identities that were unlinked, the oldest first: their addresses do not bring them back.
   var unlinked: [UnlinkedIdentity] = []
   /// Grants of identities that it has just lost: their revocation is stored with it.
-  var lostGrants: [ProviderGrant] = []
+  var lostGrants: [LostGrant] = []
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
+  /// Whether its user alone made it, and no custom token has opened it: no one else brings the user back.
+  var isSelfMade = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
   var endsAt: UnixTime?
   /// The oldest first.
   var secondFactors: [SecondFactor] = []
+  /// At most one of a purpose, the oldest purpose first.
+  var consents: [RecordedConsent] = []
   var displayName: String?
   var photoURL: String?
   var isDisabled = false
@@ -115,6 +119,7 @@ struct AccountRecord: Sendable, Hashable {
     view.initialEmail = initialEmail
     view.customAttributes = claims
     view.secondFactors = secondFactors.isEmpty ? nil : secondFactors.map { $0.view(isMasked: false) }
+    view.consents = consents.isEmpty ? nil : consents.map(\.view)
     view.identities = identities.isEmpty ? nil : identities.map(\.view)
     view.disabled = isDisabled
     view.lastRefreshAt = lastRefreshAt
@@ -127,16 +132,15 @@ struct AccountRecord: Sendable, Hashable {
     try set.store(
       id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys(),
       groupKeys: groupKeys())
-    for (place, grant) in lostGrants.enumerated() {
-      try GrantRevocation.begin(grant, of: self, place: place, in: &set)
+    for (place, lost) in lostGrants.enumerated() {
+      try GrantRevocation.begin(lost, of: self, place: place, in: &set)
     }
   }
 
   private func groupKeys() throws(StoreError) -> [GroupKey] {
     var keys = [try Self.group(ofProject: project)]
-    for key in Set(identities.compactMap(\.grant?.sealedUnder)).sorted() {
-      keys.append(try Self.group(ofGrantsUnder: key))
-    }
+    let tokenKeys = identities.compactMap(\.grant?.sealedUnder) + secondFactors.compactMap(\.secret?.sealedUnder)
+    for key in Set(tokenKeys).sorted() { keys.append(try Self.group(ofSecretsUnder: key)) }
     for identity in identities where identity.isMailOff {
       if let email = identity.email { keys.append(try Self.group(ofMailOff: email, project: project)) }
     }
@@ -180,8 +184,9 @@ struct AccountRecord: Sendable, Hashable {
     try GroupKey(ofProject, Array(project.utf8))
   }
 
-  /// Accounts that have a grant which the token key of that name has sealed.
-  static func group(ofGrantsUnder key: String) throws(StoreError) -> GroupKey {
+  /// Accounts that have a grant or a second factor which the token key of that name has sealed. The space is named after
+  /// the grants, which were alone there at first.
+  static func group(ofSecretsUnder key: String) throws(StoreError) -> GroupKey {
     try GroupKey(grants, AccountHashes.digest("grants", [key]))
   }
 
@@ -234,6 +239,7 @@ extension AccountRecord: StoredRecord {
     displayName = fields.optional(11, account?.displayName)
     photoURL = fields.optional(12, account?.photoURL)
     isDisabled = fields.flag(13, account?.isDisabled)
+    isSelfMade = fields.flag(14, account?.isSelfMade)
     appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
     email = fields.optional(21, account?.email)
     isEmailVerified = fields.flag(22, account?.isEmailVerified)
@@ -245,6 +251,7 @@ extension AccountRecord: StoredRecord {
     identities = try fields.list(32, account?.identities)
     unlinked = try fields.list(33, account?.unlinked)
     secondFactors = try fields.list(34, account?.secondFactors)
+    consents = try fields.list(35, account?.consents)
     endsAt = record.dueAt
   }
 }

@@ -34,7 +34,7 @@ extension AccountRecord {
 
   mutating func unlink(_ providers: Set<String>) {
     let leaving = identities.filter { providers.contains($0.provider) }
-    lostGrants += leaving.compactMap(\.grant)
+    lostGrants += leaving.compactMap(\.lostGrant)
     unlinked += leaving.map { UnlinkedIdentity($0.subject, at: $0.provider) }
     unlinked.removeFirst(max(0, unlinked.count - UnlinkedIdentity.most))
     identities.removeAll { providers.contains($0.provider) }

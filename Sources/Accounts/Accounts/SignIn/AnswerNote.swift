@@ -13,11 +13,13 @@ enum AnswerNote: Sendable, Hashable {
   case pending(seed: [UInt8], SignInRefusal)
   /// A pending credential, while it is neither used nor too old.
   case secondFactor(seed: [UInt8], provider: String?)
+  /// The secret of a factor that is not enrolled yet, likewise.
+  case sharedSecret(seed: [UInt8])
   /// A refusal whose token is spent: the error alone.
   case refused(SignInRefusal)
 
   private enum Kind: String {
-    case session, proof, pending, secondFactor, refused
+    case session, proof, pending, secondFactor, sharedSecret, refused
   }
 
   init(_ session: SessionRecord, isNewUser: Bool = false, provider: String? = nil) {
@@ -57,6 +59,7 @@ extension AnswerNote: FieldCoded {
     case .secondFactor:
       self = .secondFactor(
         seed: try fields.required(5, note?.seed), provider: fields.optional(4, note?.provider))
+    case .sharedSecret: self = .sharedSecret(seed: try fields.required(5, note?.seed))
     case .refused: self = .refused(try fields.required(6, note?.refusal))
     }
   }
@@ -67,6 +70,7 @@ extension AnswerNote: FieldCoded {
     case .proof: .proof
     case .pending: .pending
     case .secondFactor: .secondFactor
+    case .sharedSecret: .sharedSecret
     case .refused: .refused
     }
   }
@@ -78,20 +82,20 @@ extension AnswerNote: FieldCoded {
   private var provider: String? {
     switch self {
     case .session(_, _, let provider), .secondFactor(_, let provider): provider
-    case .proof, .pending, .refused: nil
+    case .proof, .pending, .sharedSecret, .refused: nil
     }
   }
 
   private var seed: [UInt8]? {
     switch self {
     case .session, .refused: nil
-    case .proof(let seed), .pending(let seed, _), .secondFactor(let seed, _): seed
+    case .proof(let seed), .pending(let seed, _), .secondFactor(let seed, _), .sharedSecret(let seed): seed
     }
   }
 
   private var refusal: SignInRefusal? {
     switch self {
-    case .session, .proof, .secondFactor: nil
+    case .session, .proof, .secondFactor, .sharedSecret: nil
     case .pending(_, let refusal), .refused(let refusal): refusal
     }
   }
@@ -105,6 +109,8 @@ enum SignInRefusal: Sendable, Hashable {
   case emailExists
   /// It opens no account, and makes none.
   case unknown
+  /// The project demands a consent to linking that is not there.
+  case consentRequired
   /// An account has its address, which is not believed: the ways to sign in to that one.
   case unconfirmed([String])
 }
@@ -130,6 +136,7 @@ extension SignInRefusal: FieldCoded {
     case APIErrorCode.identityAlreadyLinked.rawValue: self = .alreadyLinked
     case APIErrorCode.emailExists.rawValue: self = .emailExists
     case APIErrorCode.userNotFound.rawValue: self = .unknown
+    case APIErrorCode.consentRequired.rawValue: self = .consentRequired
     default: throw UnreadableFields()
     }
   }
@@ -143,6 +150,7 @@ extension SignInRefusal: FieldCoded {
     case .alreadyLinked: .identityAlreadyLinked
     case .emailExists: .emailExists
     case .unknown: .userNotFound
+    case .consentRequired: .consentRequired
     case .unconfirmed: nil
     }
   }

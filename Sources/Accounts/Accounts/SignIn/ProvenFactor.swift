@@ -24,6 +24,8 @@ protocol ProvenFactor: Sendable {
   func act(on account: AccountRecord) -> SensitiveAct?
   /// Whether an account has room for it.
   func fits(_ account: AccountRecord) -> Bool
+  /// Reason that an account cannot have it, be it free or not.
+  func refusal(ofLinkTo account: AccountRecord) -> APIError?
   /// Whether it is put on the account that has its address, by that alone.
   func joins(_ neighbor: AccountRecord) -> Bool
   /// Time from which its sign-ins count as recent on an account that it joined: the address is worth no more than the
@@ -51,6 +53,8 @@ protocol ProvenFactor: Sendable {
 extension ProvenFactor {
   var method: Project.Method? { Project.Method(rawValue: provider.name) }
 
+  func refusal(ofLinkTo account: AccountRecord) -> APIError? { nil }
+
   func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
     ProjectSettings.addKeys(of: project, to: &keys)
     keys.add(holderOf: try key(project: project))
@@ -66,11 +70,12 @@ struct RefusalDesk {
   let runs: SignInRuns
 
   func ticket(
-    _ purpose: Ticket.Purpose, _ content: some FieldCoded, app: String?, in set: inout WorkingSet
+    _ purpose: Ticket.Purpose, _ content: some FieldCoded, app: String?, isDue: Bool = false,
+    in set: inout WorkingSet
   ) throws(StoreError) -> (text: TicketText, ticket: Ticket) {
     let text = try tickets.text(seed: runs.random.ticketSeed)
     let ticket = try tickets.issue(
-      text, purpose, content, project: project, app: app, seals: runs.tickets, in: &set)
+      text, purpose, content, project: project, app: app, isDue: isDue, seals: runs.tickets, in: &set)
     return (text, ticket)
   }
 }

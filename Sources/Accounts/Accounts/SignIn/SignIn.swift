@@ -15,6 +15,7 @@ import Projects
 ///    account has room and did not unlink it; else the user has to confirm. An account that has never proven the address
 ///    loses everything else that opens it. What may make no account is `USER_NOT_FOUND` before that.
 /// 2. Unless the account has another identity of the provider, or its address is another account's.
+///    Neither 1 nor 2 joins what the user has to consent to and has not: see ``LinkingConsent``.
 /// 3. A number with a temporary proof, an identity with what stands for its credential.
 struct SignIn<Factor: ProvenFactor> {
   let project: String
@@ -24,6 +25,7 @@ struct SignIn<Factor: ProvenFactor> {
   let reader: CommandReader
   let runs: SignInRuns
 
+  private var consent: LinkingConsent { reader.linkingConsent(of: project) }
   private var sessions: Sessions { Sessions(rules: reader.rules.sessions) }
 
   func carryOut(in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
@@ -116,6 +118,7 @@ struct SignIn<Factor: ProvenFactor> {
     }
     try release(step.superseded, in: &set)
     var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
+    account.isSelfMade = true
     factor.put(on: &account, trustedFrom: nil, ownsAddress: step.ownsAddress, at: set.now)
     return try begin(account, isNewUser: true, step, in: &set)
   }
@@ -132,6 +135,12 @@ struct SignIn<Factor: ProvenFactor> {
   ) throws(StoreError) -> SignInOutcome {
     guard !found.isDisabled else {
       return SignInOutcome(answer: CommandAnswer(.userDisabled), usesProof: factor.isSpentByRefusal)
+    }
+    var planned = found
+    if isUnproven { planned.disownAll() }
+    change(&planned)
+    guard consent.allows(planned, from: found) else {
+      return try factor.refuse(.consentRequired, desk(step), in: &set)
     }
     var account = found
     if isUnproven {
@@ -183,19 +192,23 @@ struct SignIn<Factor: ProvenFactor> {
     } catch {
       return .refused(error)
     }
+    if let refusal = factor.refusal(ofLinkTo: caller.account) { return .refused(refusal) }
     if let refusal = refusal(ofLinkTo: caller.account, step) {
       return try factor.refuse(refusal, desk(step), in: &set)
     }
     var account = caller.account
     let owns = step.ownsAddress && step.isAddressFree(for: account)
     if step.holder == nil {
-      try release(step.superseded, in: &set)
       let isTrusted = request.isRecent || account.isAnonymous
       factor.put(
         on: &account, trustedFrom: isTrusted ? nil : set.now + SensitiveAct.distrust, ownsAddress: owns, at: set.now)
     } else {
       factor.renew(&account, ownsAddress: owns)
     }
+    guard consent.allows(account, from: caller.account) else {
+      return try factor.refuse(.consentRequired, desk(step), in: &set)
+    }
+    if step.holder == nil { try release(step.superseded, in: &set) }
     return try finishLink(of: account, caller, step, in: &set)
   }
 

@@ -38,7 +38,7 @@ struct SignInAnswers: Sendable {
         return try pending(found.account, text, identity(found.account, provider))
       }
       return CommandAnswer(.invalidPendingCredential)
-    case .proof, .pending, .refused: throw StoreError.unreadableBody
+    case .proof, .pending, .sharedSecret, .refused: throw StoreError.unreadableBody
     }
   }
 

@@ -20,10 +20,14 @@ struct Ticket {
     case mailLink
     /// A first factor of an account that asks for a second one.
     case secondFactor
+    /// Secret of a TOTP factor that is not enrolled yet.
+    case sharedSecret
   }
 
   static let kind = RecordKind("ticket")
   static let lifetime = Duration.seconds(3600)
+  /// Time after its end for which one whose end is looked at waits for a process that does.
+  static let outage = Duration.seconds(7 * 86_400)
 
   let id: RecordID
   let purpose: Purpose
@@ -33,6 +37,27 @@ struct Ticket {
   let expiresAt: UnixTime
   /// Its content.
   fileprivate let sealed: String
+  /// Wrong codes that were given with it.
+  private(set) var wrongCodes = 0
+}
+
+extension Ticket {
+  /// So many wrong codes end one that goes with a code.
+  static let mostWrongCodes = 5
+
+  /// Notes a wrong code: the last one ends it.
+  ///
+  /// - Returns: how many more it bears.
+  func countWrongCode(in set: inout WorkingSet) throws(StoreError) -> Int {
+    var ticket = self
+    ticket.wrongCodes += 1
+    if ticket.wrongCodes >= Self.mostWrongCodes {
+      try set.remove(id)
+    } else {
+      try set.store(id, ticket, dueAt: nil, discardAt: expiresAt)
+    }
+    return Self.mostWrongCodes - ticket.wrongCodes
+  }
 }
 
 extension Ticket: StoredRecord {
@@ -43,6 +68,8 @@ extension Ticket: StoredRecord {
     app = fields.optional(3, ticket?.app)
     expiresAt = try fields.required(4, ticket?.expiresAt)
     sealed = try fields.required(5, ticket?.sealed)
+    let wrongCodes: Int? = ticket.flatMap { $0.wrongCodes == 0 ? nil : $0.wrongCodes }
+    self.wrongCodes = fields.optional(6, wrongCodes) ?? 0
   }
 }
 
@@ -106,18 +133,21 @@ struct Tickets: Sendable {
 
   /// - Parameters:
   ///   - lifetime: time for which it counts.
+  ///   - isDue: whether its end is looked at, if no one has used it by then.
   ///   - afterlife: time after that for which it is known, so that its holder is told that it is too old.
   ///   - seals: sealed contents of the runs of a command.
   @discardableResult
   func issue(
     _ text: TicketText, _ purpose: Ticket.Purpose, _ content: some FieldCoded, project: String, app: String?,
-    lifetime: Duration = Ticket.lifetime, afterlife: Duration = .zero, seals: Once<RecordID, String>,
-    in set: inout WorkingSet
+    lifetime: Duration = Ticket.lifetime, afterlife: Duration = .zero, isDue: Bool = false,
+    seals: Once<RecordID, String>, in set: inout WorkingSet
   ) throws(StoreError) -> Ticket {
     let sealed = try seals.value(of: text.id) { () throws(StoreError) in try seal(content, text.id, purpose) }
     let ticket = Ticket(
       id: text.id, purpose: purpose, project: project, app: app, expiresAt: set.now + lifetime, sealed: sealed)
-    try set.store(text.id, ticket, isNew: true, dueAt: nil, discardAt: ticket.expiresAt + afterlife)
+    try set.store(
+      text.id, ticket, isNew: true, dueAt: isDue ? ticket.expiresAt : nil,
+      discardAt: ticket.expiresAt + (isDue ? max(afterlife, Ticket.outage) : afterlife))
     return ticket
   }
 
@@ -149,6 +179,15 @@ struct Tickets: Sendable {
       return OpenTicket(ticket: ticket, content: content)
     }
     return nil
+  }
+
+  /// Content of a ticket whose end is looked at. `nil` for one that cannot be opened, too.
+  func content<Content: FieldCoded>(
+    of record: Record, _ purpose: Ticket.Purpose
+  ) throws(StoreError) -> OpenTicket<Content>? {
+    let ticket = try Ticket(record)
+    guard ticket.purpose == purpose, let content: Content = open(ticket) else { return nil }
+    return OpenTicket(ticket: ticket, content: content)
   }
 
   /// `nil` for whatever keeps it closed: a key that is gone, a record that was changed, a content of another version. Its

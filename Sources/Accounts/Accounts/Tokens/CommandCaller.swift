@@ -7,7 +7,8 @@ import CountersignTelemetry
 /// The refusal waits until the command is carried out: one that was answered before its token expired is answered
 /// alike.
 struct CommandCaller: Sendable {
-  private let check: IDTokenCheck?
+  /// `nil` for one that is refused.
+  let check: IDTokenCheck?
   private let refusal: APIError?
   let text: String
 

@@ -65,7 +65,9 @@ public struct AppleNotified: Event, Hashable {
     public static let mailOn = Effect(rawValue: "mailOn")
     /// The identity was unlinked, and the sessions that it began have ended.
     public static let unlinked = Effect(rawValue: "unlinked")
+    /// The account was deleted: the identity was its last way in, and the project has such accounts deleted.
+    public static let deleted = Effect(rawValue: "deleted")
 
-    public static let known: [Effect] = [.none, .mailOff, .mailOn, .unlinked]
+    public static let known: [Effect] = [.none, .mailOff, .mailOn, .unlinked, .deleted]
   }
 }

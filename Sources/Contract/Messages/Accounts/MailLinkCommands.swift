@@ -3,6 +3,8 @@ public enum MailLinkPurpose: String, ContractWord {
   case signIn, verifyAddress, resetPassword, changeAddress
   /// Takes a change of the address back, from the old one.
   case recoverAddress
+  /// Takes a new second factor back.
+  case revertSecondFactor
 }
 
 /// Command `account.sendMailLink`: mails a link to an address, or gives it to an administrator.
@@ -109,6 +111,8 @@ public struct MailLinkApplied: MessageBody, Hashable {
   public var purpose: MailLinkPurpose
   public var email: String
   public var newEmail: String?
+  /// The second factor of a link that takes it back, its number masked.
+  public var secondFactor: SecondFactorView?
   /// Absent for a look, and for a link that signs in.
   public var localID: String?
 

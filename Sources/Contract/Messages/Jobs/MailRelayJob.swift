@@ -56,14 +56,18 @@ public struct MailRelayJob: Job, Hashable {
     public var appName: String?
     /// Change of the account, a sentence in the reader's language.
     public var change: String?
+    /// Name or masked number of a second factor.
+    public var secondFactor: String?
 
     public init(
-      code: SecretField? = nil, link: SecretField? = nil, appName: String? = nil, change: String? = nil
+      code: SecretField? = nil, link: SecretField? = nil, appName: String? = nil, change: String? = nil,
+      secondFactor: String? = nil
     ) {
       self.code = code
       self.link = link
       self.appName = appName
       self.change = change
+      self.secondFactor = secondFactor
     }
   }
 }

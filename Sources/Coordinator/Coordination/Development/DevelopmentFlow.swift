@@ -65,12 +65,18 @@ struct ResetDevelopmentOrder: CommandOrder {
 
 extension CoordinatorRules {
   /// Refuses a command of a gateway for an app whose callers are trusted: a gateway cannot vouch for its callers.
-  func checkTrust(of app: AppProfile, _ envelope: Envelope) throws(APIError) {
-    guard app.verification == .trusted, let user = envelope.userID, gateways.contains(user), !isDevelopment else {
-      return
-    }
+  ///
+  /// - Parameter isOfFactor: whether a second factor is started. Accounts starts those for callers of a gateway.
+  func checkTrust(of app: AppProfile, _ envelope: Envelope, isOfFactor: Bool = false) throws(APIError) {
+    guard app.verification == .trusted, let user = envelope.userID, !isDevelopment,
+      gateways.contains(user) || isOfFactor && user == Topology.Users.accounts
+    else { return }
     throw .trustedOverHTTP
   }
+
+  /// Whether the sender may start and check verifications of second factors. A gateway may not: accounts knows whose
+  /// factor a number is.
+  func mayUseFactors(_ envelope: Envelope) -> Bool { envelope.userID.map { !gateways.contains($0) } ?? true }
 }
 
 extension APIError {
@@ -82,6 +88,10 @@ extension APIError {
     .operationNotAllowed,
     "verifications and limits are reset for users of the broker that 'gateways' or 'operators' in the configuration of the coordinator names: send it as one of them, with user_id set",
     field: "user_id")
+  static let factorOverHTTP = APIError(
+    .operationNotAllowed,
+    "verifications of second factors are not started for a gateway: it sends account.startSecondFactor to accounts",
+    field: "purpose", reason: "FACTOR_OVER_HTTP")
   static let trustedOverHTTP = APIError(
     .operationNotAllowed,
     "this app is not reached over HTTP, because its callers are trusted: set its 'verification' in the configuration of the coordinator to push, recaptcha or audit, or 'development: true' where no users are served",

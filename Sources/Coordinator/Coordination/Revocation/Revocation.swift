@@ -59,6 +59,8 @@ enum RevocationEvent: Sendable, Hashable {
   case noticeFinished(JobReport)
   /// The mail worker reported that its job takes a retry delay.
   case noticeDelayed(DelayReport)
+  /// Apple has told, at the time that it names, that the user's consent is over.
+  case confirmed(at: UnixTime)
   /// The deadline may have passed without a report.
   case deadlinePassed
 }
@@ -84,6 +86,7 @@ extension Revocation {
     case .revokeDelayed(let report): note(report, as: .revokeDelayed, in: .revoking, at: now)
     case .noticeFinished(let report): finishNotice(report, at: now)
     case .noticeDelayed(let report): note(report, as: .noticeDelayed, in: .notifying, at: now)
+    case .confirmed(let time): noteConfirmation(of: time, at: now)
     case .deadlinePassed: giveUpIfDue(at: now)
     }
   }
@@ -139,6 +142,16 @@ extension Revocation {
     if report.outcome == .accepted { return complete(.revoked, nil, at: now) }
     // The event of the failure is already published, and its ID is used once.
     end(.failed, .refused, report.reason ?? VerificationFailure(code: "REFUSED"), .failed, at: now)
+    return []
+  }
+
+  /// Changes no outcome: a word about the user is none about the token. It is none about one that Apple did not get, or
+  /// that it refused.
+  private mutating func noteConfirmation(of time: UnixTime, at now: UnixTime) -> [RevocationAction] {
+    let mayBeRevoked = state != .failed || ending == .unknown || ending == .lost
+    guard mayBeRevoked, time + RevocationPolicy.skew >= createdAt, !hasNoted([.revokeConfirmed]) else { return [] }
+    timeline.append(
+      TimelineEntry(at: now, kind: .revokeConfirmed, reason: nil, detail: "by Apple at \(time.rfc3339)"))
     return []
   }
 
@@ -245,6 +258,8 @@ public struct RevocationPolicy: Sendable, Hashable {
   /// Extra time after its deadline to wait for a worker's report: a job may be in a retry delay of an hour when its
   /// deadline passes.
   static let grace = Duration.seconds(2 * 3600)
+  /// Maximum difference between Apple's clock and ours: what Apple tells of an earlier time is about something else.
+  static let skew = Duration.seconds(60)
 }
 
 extension RevocationPolicy {

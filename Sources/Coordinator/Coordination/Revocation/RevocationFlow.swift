@@ -23,7 +23,10 @@ struct RevocationFlow: Flow {
       // Carried out at any age: a revocation has to happen.
       CommandKind(StartRevocation.self) { command, envelope, now throws(APIError) in
         try order(command, envelope, at: now)
-      }
+      },
+      CommandKind(ConfirmRevocation.self) { [service] command, envelope, _ throws(APIError) in
+        try ConfirmRevocationOrder(command, envelope, service)
+      },
     ]
   }
 
@@ -165,6 +168,25 @@ struct RevocationOrder: CommandOrder {
   }
 }
 
+/// `revocation.confirm`: what Apple has told `accounts`.
+struct ConfirmRevocationOrder: CommandOrder {
+  private let command: ConfirmRevocation
+  private let service: RevocationService
+
+  init(_ command: ConfirmRevocation, _ envelope: Envelope, _ service: RevocationService) throws(APIError) {
+    guard envelope.userID == Topology.Users.accounts else { throw .notToConfirm }
+    (self.command, self.service) = (command, service)
+  }
+
+  var fingerprint: [UInt8] {
+    CommandFingerprint.hash(ConfirmRevocation.type.text, [command.operationID, command.confirmedAt.rfc3339])
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    try service.confirm(command.operationID, at: command.confirmedAt, cause: envelope, in: &set)
+  }
+}
+
 struct RevocationReport: Report {
   let id: String
   let event: RevocationEvent
@@ -173,4 +195,11 @@ struct RevocationReport: Report {
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     try service.handle(event, on: id, cause: cause, in: &set)
   }
+}
+
+extension APIError {
+  static let noRevocation = APIError(
+    .invalidArgument, "there is no such revocation, or no longer", field: "operationID")
+  fileprivate static let notToConfirm = APIError(
+    .operationNotAllowed, "accounts alone confirms a revocation: Apple tells it", field: "user_id")
 }

@@ -42,6 +42,14 @@ struct RevocationService: Sendable {
     try apply(event, to: revocation, cause: cause, in: &set)
   }
 
+  func confirm(
+    _ id: String, at time: UnixTime, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    try handle(.confirmed(at: time), on: id, cause: cause, in: &set)
+    guard let revocation = try records.revocation(id, in: set) else { return CommandAnswer(.noRevocation) }
+    return try CommandAnswer(OperationStatus(revocation))
+  }
+
   func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     let revocation = try Revocation(record)
     guard revocation.state.isLive else { return try set.remove(record.id) }

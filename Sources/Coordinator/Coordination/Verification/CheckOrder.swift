@@ -10,6 +10,8 @@ struct CheckOrder: CommandOrder {
   let purpose: VerificationPurpose?
   let subject: String?
   let address: ClientAddress?
+  /// Whether its sender may use codes of second factors.
+  private let mayUseFactors: Bool
   private(set) var fingerprint: [UInt8] = []
   private let service: VerificationService
 
@@ -26,6 +28,7 @@ struct CheckOrder: CommandOrder {
   func difference(from verification: PhoneVerification) -> String? {
     if let app, app != verification.app { return "app" }
     if let purpose, purpose != verification.purpose { return "purpose" }
+    if verification.purpose.hasSubject, !mayUseFactors { return "purpose" }
     if let subject, subject != verification.subject { return "subject" }
     return nil
   }
@@ -53,6 +56,7 @@ extension CheckOrder {
     purpose = command.purpose
     subject = CommandFields.unlessEmpty(command.subject)
     address = try ClientAddress(of: command.client)
+    mayUseFactors = service.rules.mayUseFactors(envelope)
     self.service = service
     fingerprint = service.codes.fingerprint(of: self)
   }

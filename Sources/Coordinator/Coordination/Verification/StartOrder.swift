@@ -103,7 +103,9 @@ struct StartDecoder: Sendable {
     _ command: StartVerification, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> any CommandOrder {
     let app = try rules.app(command.app)
-    try rules.checkTrust(of: app, envelope)
+    let isOfFactor = command.purpose?.hasSubject == true
+    try rules.checkTrust(of: app, envelope, isOfFactor: isOfFactor)
+    guard !isOfFactor || rules.mayUseFactors(envelope) else { throw .factorOverHTTP }
     let number = try parse(command)
     let fixedCode = fictional.code(of: number.e164, app: app.id)
     let address = try ClientAddress(of: command.client)

@@ -88,6 +88,7 @@ struct TimelineEntry: Sendable, Hashable, Codable {
     case revokeRefused = "revoke.refused"
     case revokeExpired = "revoke.expired"
     case revokeUnknown = "revoke.unknown"
+    case revokeConfirmed = "revoke.confirmed"
     case noticeQueued = "notice.queued"
     case noticeDelayed = "notice.delayed"
     case noticeAccepted = "notice.accepted"

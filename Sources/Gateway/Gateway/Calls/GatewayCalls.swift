@@ -27,11 +27,13 @@ struct GatewayCalls: Sendable {
     }
     let codes = rules.isDevelopment ? SentCodes() : nil
     var routes = PhoneCalls(backend: backend, codes: codes, clock: context.clock).routes
+    routes += SecondFactorCalls(backend: backend, codes: codes, clock: context.clock).routes
     routes += AccountCalls(backend: backend).routes
     routes += PasswordCalls(backend: backend).routes
     routes += MailLinkCalls(backend: backend).routes
     routes += ActionPage(backend: backend, isDevelopment: rules.isDevelopment).routes
     routes += SignInPage(backend: backend, isDevelopment: rules.isDevelopment).routes
+    routes += ConsentCalls(backend: backend).routes
     routes += UserCalls(backend: backend).routes
     routes += BatchCalls(backend: backend).routes
     routes += AccessCalls(backend: backend).routes

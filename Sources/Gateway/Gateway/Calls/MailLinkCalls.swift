@@ -49,7 +49,9 @@ struct MailLinkCalls: Sendable {
       word != ProtocolEnumeration.mailLink.first
     else { throw .account("MISSING_REQ_TYPE") }
     // Taking a change back is what the mail about it offers.
-    guard let purpose = MailLinkPurpose(requestType: word), purpose != .recoverAddress else {
+    guard let purpose = MailLinkPurpose(requestType: word),
+      ![.recoverAddress, .revertSecondFactor].contains(purpose)
+    else {
       throw .account("INVALID_REQ_TYPE", "Unsupported request parameters.")
     }
     return purpose
@@ -105,6 +107,7 @@ struct MailLinkCalls: Sendable {
     answer.put("email", reply.purpose == .signIn ? nil : reply.email)
     answer.put("newEmail", reply.newEmail)
     answer.put("requestType", reply.purpose.requestType)
+    answer.put("mfaInfo", object: reply.secondFactor?.enrollment)
     return answer
   }
 
@@ -121,13 +124,17 @@ struct MailLinkCalls: Sendable {
     command.idToken = try exchange.seal(ifAny: call.body.secret("idToken", else: "INVALID_ID_TOKEN"))
     command.client = call.client.field
     let reply = try await exchange.ask(command)
-    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
     var answer = CallAnswer()
     answer.put("kind", AnswerKind.signInWithEmailLink)
-    answer.put("localId", localID)
     if let identity = reply.identity {
       answer.put("email", try exchange.open(identity, as: SignedInIdentity.self).email)
     }
+    if let pending = try exchange.pendingSignIn(of: reply) {
+      answer.put(pending)
+      return answer
+    }
+    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
+    answer.put("localId", localID)
     answer.put("isNewUser", reply.isNewUser ?? false)
     answer.put(try exchange.open(tokens))
     return answer
@@ -142,7 +149,7 @@ struct MailLinkCalls: Sendable {
     answer.put("kind", AnswerKind.update)
     answer.put("localId", reply.localID)
     answer.put("email", reply.purpose == .changeAddress ? reply.newEmail ?? reply.email : reply.email)
-    answer.put("emailVerified", true)
+    answer.put("emailVerified", ifSo: reply.purpose != .revertSecondFactor)
     return answer
   }
 }
@@ -184,6 +191,7 @@ extension MailLinkPurpose {
   private static let requestTypes: [(MailLinkPurpose, String)] = [
     (.resetPassword, "PASSWORD_RESET"), (.signIn, "EMAIL_SIGNIN"), (.verifyAddress, "VERIFY_EMAIL"),
     (.changeAddress, "VERIFY_AND_CHANGE_EMAIL"), (.recoverAddress, "RECOVER_EMAIL"),
+    (.revertSecondFactor, "REVERT_SECOND_FACTOR_ADDITION"),
   ]
 
   init?(requestType: String) {

@@ -51,11 +51,13 @@ enum Misconfiguration: String, Sendable, CaseIterable {
 
   /// Fields that hold input of clients as it is, with their names in the protocol.
   static let inputs = [
+    "secondFactors": "mfaInfo",
     "displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber", "token": "token",
     "redirectURI": "redirectUri", "email": "email", "password": "password", "localID": "localId",
     "localIDs": "localIds", "customAttributes": "customAttributes", "identities": "providerUserInfo",
     "after": "nextPageToken", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
-    "issuer": "issuer", "clients": "clientId",
+    "issuer": "issuer", "clients": "clientId", "enrollmentID": "mfaEnrollmentId", "consents": "consents",
+    "revokedPurposes": "revokePurposes",
   ]
   /// Those of them that only their length and control characters make wrong.
   static let texts: Set<String> = ["displayName", "photoUrl", "phoneNumber", "token", "redirectUri"]

@@ -68,15 +68,19 @@ struct PasswordCalls: Sendable {
   private static func answer<C: Command>(
     _ reply: AccountSignedIn, _ kind: String, _ exchange: CommandExchange<C>
   ) throws(ProtocolError) -> CallAnswer where C.Reply == AccountSignedIn {
-    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
     var answer = CallAnswer()
     answer.put("kind", kind)
-    answer.put("localId", localID)
     if let identity = reply.identity {
       let identity = try exchange.open(identity, as: SignedInIdentity.self)
       answer.put("email", identity.email)
       answer.put("displayName", identity.displayName)
     }
+    if let pending = try exchange.pendingSignIn(of: reply) {
+      answer.put(pending)
+      return answer
+    }
+    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
+    answer.put("localId", localID)
     answer.put(try exchange.open(tokens))
     return answer
   }
@@ -98,9 +102,13 @@ struct PasswordCalls: Sendable {
     command.app = call.app?.id
     command.client = call.client.field
     let reply = try await exchange.ask(command)
-    guard let tokens = reply.tokens else { throw .internalError }
     var answer = CallAnswer()
     answer.put("kind", AnswerKind.signInWithCustomToken)
+    if let pending = try exchange.pendingSignIn(of: reply) {
+      answer.put(pending)
+      return answer
+    }
+    guard let tokens = reply.tokens else { throw .internalError }
     answer.put("isNewUser", reply.isNewUser ?? false)
     answer.put(try exchange.open(tokens))
     return answer

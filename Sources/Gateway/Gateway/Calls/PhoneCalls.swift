@@ -60,9 +60,8 @@ struct PhoneCalls: Sendable {
     let project = try call.project()
     // accounts refuses the sign-in; no SMS is to be paid for before.
     guard project.methods.contains(.phone) else { throw .methodOff }
-    let number = try Self.phoneNumber(call.body)
-    let enforcement = project.recaptcha?.phone ?? .off
-    let proof = try ProofFields(call.body, enforcement: enforcement)
+    let number = try call.body.phoneNumber()
+    let proof = try ProofFields(call.body, for: .signIn, project)
     let app = try call.requiredApp()
     let exchange = backend.exchange(StartVerification.self)
     let evidence = try proof.field { (secret) throws(ProtocolError) in try exchange.seal(secret, forApp: app.id) }
@@ -70,36 +69,11 @@ struct PhoneCalls: Sendable {
       phoneNumber: number, app: app.id, languageCode: call.client.locale, proof: evidence, client: call.client.field)
     if proof.lacksToken { command.fictionalOnly = true }
     let askedAt = clock.now()
-    let started: VerificationStarted
-    switch try await exchange.attempt(command, timeout: Broker.startTimeout) {
-    case .success(let reply): started = reply
-    case .failure(let error):
-      // Whatever the client is told, a wrong configuration is counted.
-      let refusal = exchange.refusal(error)
-      throw proof.refusal(error, enforcement: enforcement) ?? refusal
-    }
-    remember(started, of: project, askedAt: askedAt)
+    let started = try await exchange.start(command, proof)
+    codes?.remember(started, for: .signIn, of: project, askedAt: askedAt)
     var answer = CallAnswer()
     answer.put("sessionInfo", started.verificationID)
     return answer
-  }
-
-  /// The coordinator judges whether the number exists.
-  private static func phoneNumber(_ body: CallBody) throws(ProtocolError) -> String {
-    guard let number = try body.word("phoneNumber", else: "INVALID_PHONE_NUMBER") else {
-      throw .account("MISSING_PHONE_NUMBER")
-    }
-    guard number.utf8.first == UInt8(ascii: "+") else { throw .account("INVALID_PHONE_NUMBER", "Invalid format.") }
-    return number
-  }
-
-  private func remember(_ started: VerificationStarted, of project: Project, askedAt: UnixTime) {
-    guard let codes, !started.testNumber else { return }
-    codes.remember(
-      SentCodes.Session(
-        project: project.id, app: started.app, phoneNumber: started.phoneNumber, sessionInfo: started.verificationID,
-        codeLength: started.codeLength, since: askedAt, expiresAt: started.expiresAt),
-      at: askedAt)
   }
 
   // MARK: signInWithPhoneNumber
@@ -123,23 +97,16 @@ struct PhoneCalls: Sendable {
   ) throws(ProtocolError) -> String? {
     if let proof = try call.body.secret("temporaryProof", else: "INVALID_TEMPORARY_PROOF") {
       command.temporaryProof = try exchange.seal(proof)
-      command.phoneNumber = try phoneNumber(call.body)
+      command.phoneNumber = try call.body.phoneNumber()
       command.app = try call.requiredApp().id
       return nil
     }
-    let session = try required("sessionInfo", of: call.body, missing: "MISSING_SESSION_INFO", "INVALID_SESSION_INFO")
-    let code = try required("code", of: call.body, missing: "MISSING_CODE", "INVALID_CODE")
+    let session = try call.body.requiredSessionInfo()
+    let code = try call.body.requiredInput("code")
     command.sessionInfo = try exchange.seal(session)
     command.code = try exchange.seal(code)
     command.app = try call.requiredApp().id
     return session
-  }
-
-  private static func required(
-    _ name: String, of body: CallBody, missing: String, _ invalid: String
-  ) throws(ProtocolError) -> String {
-    guard let text = try body.word(name, else: invalid) else { throw .account(missing) }
-    return text
   }
 
   private static func operation(_ body: CallBody) throws(ProtocolError) -> SignInWithPhone.Operation? {
@@ -152,11 +119,15 @@ struct PhoneCalls: Sendable {
     }
   }
 
-  /// Tokens, or a temporary proof without tokens, when the number belongs to another account.
+  /// Tokens; or none: a pending credential, or a temporary proof when the number belongs to another account.
   private static func answer(
     _ reply: AccountSignedIn, _ exchange: CommandExchange<SignInWithPhone>
   ) throws(ProtocolError) -> CallAnswer {
     var answer = CallAnswer()
+    if let pending = try exchange.pendingSignIn(of: reply) {
+      answer.put(pending)
+      return answer
+    }
     if let tokens = reply.tokens {
       answer.put(try exchange.open(tokens))
       answer.put("localId", reply.localID)
@@ -169,5 +140,29 @@ struct PhoneCalls: Sendable {
     }
     answer.put("phoneNumber", reply.phoneNumber)
     return answer
+  }
+}
+
+extension CallBody {
+  /// The coordinator judges whether the number exists.
+  func phoneNumber() throws(ProtocolError) -> String {
+    guard let number = try word("phoneNumber", else: "INVALID_PHONE_NUMBER") else {
+      throw .account("MISSING_PHONE_NUMBER")
+    }
+    guard number.utf8.first == UInt8(ascii: "+") else { throw .account("INVALID_PHONE_NUMBER", "Invalid format.") }
+    return number
+  }
+
+  func requiredSessionInfo() throws(ProtocolError) -> String {
+    guard let session = try word("sessionInfo", else: "INVALID_SESSION_INFO") else {
+      throw .account("MISSING_SESSION_INFO")
+    }
+    return session
+  }
+
+  /// The code that the user has entered.
+  func requiredInput(_ name: String) throws(ProtocolError) -> String {
+    guard let code = try word(name, else: "INVALID_CODE") else { throw .account("MISSING_CODE") }
+    return code
   }
 }

@@ -2,14 +2,14 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Proof that comes with `sendVerificationCode`: a push's receipt and secret, or a reCAPTCHA token. The coordinator
+/// Proof that comes with a call that sends a code: a push's receipt and secret, or a reCAPTCHA token. The coordinator
 /// decides whether the app needs one, and judges it.
 struct ProofFields: Sendable {
   /// Text in place of a token of reCAPTCHA Enterprise, when there is none.
   private static let noToken = "NO_RECAPTCHA"
-  /// Action for which SDKs ask reCAPTCHA Enterprise.
-  private static let action = "sendVerificationCode"
 
+  private let purpose: VerificationPurpose
+  private let enforcement: Project.Recaptcha.Enforcement
   private var receipt: String?
   private var secret: Secret?
   private var token: Secret?
@@ -20,7 +20,9 @@ struct ProofFields: Sendable {
   /// the coordinator knows.
   let lacksToken: Bool
 
-  init(_ body: CallBody, enforcement: Project.Recaptcha.Enforcement) throws(ProtocolError) {
+  init(_ body: CallBody, for purpose: VerificationPurpose, _ project: Project) throws(ProtocolError) {
+    self.purpose = purpose
+    enforcement = project.recaptcha?.phone ?? .off
     _ = try body.enumeration("clientType", ProtocolEnumeration.clientType)
     _ = try body.enumeration("recaptchaVersion", ProtocolEnumeration.recaptchaVersion)
     receipt = try body.word("iosReceipt", else: "INVALID_APP_CREDENTIAL")
@@ -46,7 +48,7 @@ struct ProofFields: Sendable {
     if lacksToken { return nil }
     if let token {
       var proof = StartVerification.Proof(
-        recaptchaToken: try seal(token), action: isEnterprise ? Self.action : nil)
+        recaptchaToken: try seal(token), action: isEnterprise ? purpose.recaptchaAction : nil)
       proof.receipt = receipt
       return proof
     }
@@ -61,9 +63,7 @@ struct ProofFields: Sendable {
   /// The answer to a token of reCAPTCHA Enterprise that was refused or not solved. `nil`: that of the refusal itself.
   ///
   /// While it is only audited, SDKs fall back to another proof on INVALID_APP_CREDENTIAL, Apple's on nothing else.
-  func refusal(
-    _ error: APIError, enforcement: Project.Recaptcha.Enforcement
-  ) -> ProtocolError? {
+  fileprivate func refusal(_ error: APIError) -> ProtocolError? {
     if error.reason == "FICTIONAL_ONLY" { return .account("MISSING_RECAPTCHA_TOKEN") }
     if enforcement == .audit, isUnsolved, error.code == .missingClientIdentifier {
       return .account("INVALID_APP_CREDENTIAL")
@@ -75,6 +75,30 @@ struct ProofFields: Sendable {
     case "CAPTCHA_ACTION_MISMATCH": return .account("INVALID_RECAPTCHA_ACTION")
     case "CAPTCHA_INVALID", "CAPTCHA_DUPLICATE", "CAPTCHA_REPLAYED": return .account("INVALID_RECAPTCHA_TOKEN")
     default: return nil
+    }
+  }
+}
+
+extension CommandExchange {
+  /// Asks for a code. What was wrong with the proof is told as SDKs act on it.
+  func start(_ command: C, _ proof: ProofFields) async throws(ProtocolError) -> C.Reply {
+    switch try await attempt(command, timeout: Broker.startTimeout) {
+    case .success(let reply): return reply
+    case .failure(let error):
+      // Whatever the client is told, a wrong configuration is counted.
+      let refusal = refusal(error)
+      throw proof.refusal(error) ?? refusal
+    }
+  }
+}
+
+extension VerificationPurpose {
+  /// Action for which SDKs ask reCAPTCHA Enterprise.
+  fileprivate var recaptchaAction: String {
+    switch self {
+    case .signIn: "sendVerificationCode"
+    case .secondFactorEnrollment: "mfaSmsEnrollment"
+    case .secondFactorSignIn: "mfaSmsSignIn"
     }
   }
 }

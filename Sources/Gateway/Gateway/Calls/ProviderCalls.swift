@@ -41,7 +41,7 @@ struct ProviderCalls: Sendable {
     return try Self.answer(reply, exchange)
   }
 
-  /// Tokens; or the credential without tokens, when the sign-in or the link was refused.
+  /// Tokens; or none: a pending credential, or the credential alone when the sign-in or the link was refused.
   private static func answer(
     _ reply: AccountSignedIn, _ exchange: CommandExchange<SignInWithIDP>
   ) throws(ProtocolError) -> CallAnswer {
@@ -49,7 +49,9 @@ struct ProviderCalls: Sendable {
     answer.put("kind", AnswerKind.signInWithIDP)
     if let identity = reply.identity { answer.put(try exchange.open(identity, as: SignedInIdentity.self)) }
     if let token = reply.pendingToken { answer.put("pendingToken", try exchange.open(token).reveal()) }
-    if let tokens = reply.tokens, let localID = reply.localID {
+    if let pending = try exchange.pendingSignIn(of: reply) {
+      answer.put(pending)
+    } else if let tokens = reply.tokens, let localID = reply.localID {
       answer.put(try exchange.open(tokens))
       answer.put("localId", localID)
       answer.put("isNewUser", ifSo: reply.isNewUser)

@@ -16,7 +16,7 @@ import CountersignMessages
 // ```
 //
 // Texts are ours: those of the services are for operators and name their configuration. Only what is wrong with a
-// credential, a password or a claim is told in the words of accounts, which are for clients.
+// credential, a password, a claim or a first factor is told in the words of accounts, which are for clients.
 
 extension ProtocolError {
   init(_ error: APIError) {
@@ -52,7 +52,8 @@ extension ProtocolError {
   private static func text(of error: APIError) -> String? {
     switch (error.code, error.field, error.reason) {
     case (.invalidIDPResponse, _, _), (.missingOrInvalidNonce, _, .some): error.message.isEmpty ? nil : error.message
-    case (.weakPassword, _, _), (.invalidCustomToken, _, _), (.forbiddenClaim, _, _):
+    case (.weakPassword, _, _), (.invalidCustomToken, _, _), (.forbiddenClaim, _, _), (.unsupportedFirstFactor, _, _),
+      (.consentRequired, _, _):
       error.message.isEmpty ? nil : error.message
     case (.operationNotAllowed, _, "UNKNOWN_CLIENT"):
       "Team, key ID and key of Sign in with Apple are not configured for this app."
@@ -61,6 +62,7 @@ extension ProtocolError {
     case (.operationNotAllowed, _, "PROVIDER_IN_FILE"): "The provider stands in a file of the server."
     case (.operationNotAllowed, _, "TOO_MANY_PROVIDERS"): "The project has too many providers."
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
+    case (.secondFactorExists, "phoneNumber", _): "Phone number already enrolled as second factor for this account."
     default: nil
     }
   }
@@ -109,6 +111,16 @@ extension ProtocolError {
     "INVALID_PROVIDER_ID": nil,
     "FEDERATED_USER_ID_ALREADY_LINKED": nil,
     "EMAIL_EXISTS": nil,
+    // Second factors and consents.
+    "UNSUPPORTED_FIRST_FACTOR": "MFA is not available for the given first factor.",
+    "UNVERIFIED_EMAIL": "Need to verify email first before enrolling second factors.",
+    "SECOND_FACTOR_EXISTS": nil,
+    "SECOND_FACTOR_LIMIT_EXCEEDED": nil,
+    "MFA_ENROLLMENT_NOT_FOUND": nil,
+    "MISSING_MFA_PENDING_CREDENTIAL": nil,
+    "INVALID_MFA_PENDING_CREDENTIAL": nil,
+    "MISSING_MFA_ENROLLMENT_ID": nil,
+    "CONSENT_REQUIRED": "A recorded consent to linking is needed.",
     // Passwords and links.
     "INVALID_EMAIL": "The email address is badly formatted.",
     "MISSING_EMAIL": nil,

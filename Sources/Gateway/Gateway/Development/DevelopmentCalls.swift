@@ -70,9 +70,9 @@ struct DevelopmentCalls: Sendable {
       let now = clock.now()
       let sessions = codes.live(of: project, at: now)
       let sent = sessions.isEmpty ? [] : try await messages.messages()
-      let isWaiting = sessions.contains { $0.code(in: sent) == nil && now < $0.since + Self.patience }
+      let isWaiting = sessions.contains { $0.sent(in: sent) == nil && now < $0.since + Self.patience }
       guard isWaiting, !Task.isCancelled else {
-        return sessions.compactMap { session in session.code(in: sent).map { (session, $0) } }
+        return sessions.compactMap { $0.sent(in: sent) }
       }
       await pause(Self.lookInterval)
     }

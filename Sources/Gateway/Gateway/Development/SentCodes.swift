@@ -1,4 +1,6 @@
+import CountersignMessages
 import CountersignTelemetry
+import Projects
 import Synchronization
 
 /// Sessions that phone numbers got, in development mode only: `…/verificationCodes` shows them with their codes.
@@ -9,7 +11,8 @@ final class SentCodes: Sendable {
   struct Session: Sendable, Hashable {
     var project: String
     var app: String
-    /// E.164.
+    var purpose: VerificationPurpose
+    /// E.164. Of a second factor to sign in with masked: `+*******0100`.
     var phoneNumber: String
     var sessionInfo: String
     var codeLength: Int
@@ -20,14 +23,29 @@ final class SentCodes: Sendable {
   /// Oldest first.
   private let sessions = Mutex<[Session]>([])
 
-  /// Remembers the session of a number. Its earlier ones are forgotten. A live one of the same app had the same code,
-  /// so its SMS counts for this one too.
+  /// Fictional numbers get no SMS.
+  func remember(
+    _ started: VerificationStarted, for purpose: VerificationPurpose, of project: Project, askedAt: UnixTime
+  ) {
+    guard !started.testNumber else { return }
+    remember(
+      Session(
+        project: project.id, app: started.app, purpose: purpose, phoneNumber: started.phoneNumber,
+        sessionInfo: started.verificationID, codeLength: started.codeLength, since: askedAt,
+        expiresAt: started.expiresAt),
+      at: askedAt)
+  }
+
+  /// Remembers the session of a number. Its earlier ones are forgotten. A live one of the same app and purpose had the
+  /// same code, so its SMS counts for this one too.
   func remember(_ session: Session, at now: UnixTime) {
     sessions.withLock { sessions in
       var session = session
       if let index = sessions.firstIndex(where: { $0.concerns(session) }) {
         let earlier = sessions.remove(at: index)
-        if earlier.app == session.app, earlier.expiresAt > now { session.since = min(session.since, earlier.since) }
+        if earlier.app == session.app, earlier.purpose == session.purpose, earlier.expiresAt > now {
+          session.since = min(session.since, earlier.since)
+        }
       }
       sessions.append(session)
       if sessions.count > Self.maxSessions { sessions.removeFirst(sessions.count - Self.maxSessions) }
@@ -65,7 +83,18 @@ struct SentMessage: Sendable, Hashable, Decodable {
 }
 
 extension SentCodes.Session {
-  func code(in messages: [SentMessage]) -> String? {
-    messages.last { $0.to == phoneNumber && $0.receivedAt >= since }?.code(digits: codeLength)
+  /// The session with its number in full, and the code of its newest SMS.
+  func sent(in messages: [SentMessage]) -> (SentCodes.Session, code: String)? {
+    guard let message = messages.last(where: { isFor($0.to) && $0.receivedAt >= since }),
+      let code = message.code(digits: codeLength)
+    else { return nil }
+    var session = self
+    session.phoneNumber = message.to
+    return (session, code)
+  }
+
+  private func isFor(_ number: String) -> Bool {
+    number.utf8.count == phoneNumber.utf8.count
+      && zip(number.utf8, phoneNumber.utf8).allSatisfy { $0 == $1 || $1 == UInt8(ascii: "*") }
   }
 }

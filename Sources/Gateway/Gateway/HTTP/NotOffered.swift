@@ -9,10 +9,6 @@ extension Route {
     notOffered(
       "v2",
       [
-        "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:start",
-        "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:finalize",
-        "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:withdraw",
-        "\(HostPrefix.identity)/v2/accounts/mfaSignIn:start", "\(HostPrefix.identity)/v2/accounts/mfaSignIn:finalize",
         "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:start",
         "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:finalize",
         "\(HostPrefix.identity)/v2/accounts/passkeySignIn:start",

@@ -47,7 +47,8 @@ struct ActionPage: Sendable {
       switch link.purpose {
       case .signIn: return view.page(link)
       case .resetPassword: return try await reset(code, link, call, view)
-      case .verifyAddress, .changeAddress, .recoverAddress: return view.done(try await code.apply())
+      case .verifyAddress, .changeAddress, .recoverAddress, .revertSecondFactor:
+        return view.done(try await code.apply())
       }
     } catch {
       return view.failure(error)

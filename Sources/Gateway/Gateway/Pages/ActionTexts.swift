@@ -6,6 +6,7 @@ enum ActionText: Int, CaseIterable, Sendable {
   case weak
   case change, changeButton, changed
   case recover, recoverButton, recovered
+  case revert, revertButton, reverted
   case signIn, openInApp
   case goOn, failed, later
   /// Title of what failed.

@@ -33,6 +33,7 @@ struct ActionView: Sendable {
     case .verifyAddress: content += form(.verifyButton)
     case .changeAddress: content += form(.changeButton)
     case .recoverAddress: content += form(.recoverButton)
+    case .revertSecondFactor: content += secondFactor(link.secondFactor) + form(.revertButton)
     case .resetPassword: content += form(.resetButton, password(isWeak: isWeak))
     case .signIn: content = frame.paragraph(texts[.openInApp]) + signInLink
     }
@@ -46,6 +47,7 @@ struct ActionView: Sendable {
       case .verifyAddress: .verified
       case .changeAddress: .changed
       case .recoverAddress: .recovered
+      case .revertSecondFactor: .reverted
       case .resetPassword: .wasReset
       case .signIn: .openInApp
       }
@@ -76,6 +78,11 @@ struct ActionView: Sendable {
     return texts[.weak].replacing(ActionTexts.count, with: String(length))
   }
 
+  /// The number, which is masked, or the user's name of it.
+  private func secondFactor(_ factor: SecondFactorView?) -> String {
+    (factor?.phoneNumber ?? factor?.displayName).map(frame.address) ?? ""
+  }
+
   private func anchor(_ url: String?) -> String {
     guard let url else { return "" }
     return "<p><a href=\"\(HTML.escape(url))\" rel=\"noreferrer\">\(HTML.escape(texts[.goOn]))</a></p>\n"
@@ -104,6 +111,7 @@ extension MailLinkPurpose {
     case .verifyAddress: .verify
     case .changeAddress: .change
     case .recoverAddress: .recover
+    case .revertSecondFactor: .revert
     case .resetPassword: .reset
     case .signIn: .signIn
     }

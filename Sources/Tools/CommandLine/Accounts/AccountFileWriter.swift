@@ -7,7 +7,7 @@ import PasswordHashing
 /// Writes accounts into a new file, in a format of Firebase's `auth:import`.
 ///
 /// JSON has a member of our own, `countersignHash`: the hash with its algorithm and parameters. CSV has a column of our
-/// own, the last, with providers that Firebase has no columns for.
+/// own, the last, with providers that Firebase has no columns for. It has none for second factors.
 struct AccountFileWriter {
   private static let bufferSize = 65_536
 
@@ -94,6 +94,7 @@ extension AccountView {
     object.put("disabled", disabled)
     object.put("customAttributes", customAttributes)
     object.put(named: "providerUserInfo", list: (identities ?? []).map(\.json))
+    if let secondFactors { object.put(named: "mfaInfo", list: secondFactors.map(\.json)) }
     return object.finished()
   }
 
@@ -133,6 +134,19 @@ extension IdentityView {
     object.put("email", email)
     object.put("displayName", displayName)
     object.put("photoUrl", photoURL)
+    return object.finished()
+  }
+}
+
+extension SecondFactorView {
+  /// Without the secret of a TOTP factor, which never leaves accounts.
+  fileprivate var json: [UInt8] {
+    var object = JSONObjectWriter(reserving: 128)
+    object.put("mfaEnrollmentId", enrollmentID)
+    object.put("displayName", displayName)
+    object.put("phoneInfo", phoneNumber)
+    object.put("enrolledAt", enrolledAt.rfc3339WithMilliseconds)
+    if kind == .totp { object.put(named: "totpInfo", object: JSONObjectWriter().finished()) }
     return object.finished()
   }
 }

@@ -29,7 +29,15 @@ enum AccountText {
         + TerminalText.line(
           [identity.providerID, identity.subject, identity.email ?? ""].filter { !$0.isEmpty }.joined(separator: "  "))
     }
-    return (lines + identities).joined(separator: "\n")
+    let factors = (account.secondFactors ?? []).map { factor in
+      pad("second factor")
+        + TerminalText.line(
+          [
+            factor.kind.rawValue, factor.phoneNumber.map(Redaction.phoneNumber) ?? "", factor.displayName ?? "",
+            factor.enrollmentID, "since \(factor.enrolledAt.rfc3339)",
+          ].filter { !$0.isEmpty }.joined(separator: "  "))
+    }
+    return (lines + identities + factors).joined(separator: "\n")
   }
 
   private static func pad(_ name: String) -> String { name + String(repeating: " ", count: max(1, 14 - name.count)) }

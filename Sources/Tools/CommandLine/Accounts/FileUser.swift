@@ -78,9 +78,12 @@ struct FileUser {
   private static let names: Set<String> = [
     "localId", "email", "emailVerified", "passwordHash", "salt", "displayName", "photoUrl", "createdAt",
     "lastSignedInAt", "lastLoginAt", "providerUserInfo", "phoneNumber", "disabled", "customAttributes",
-    "countersignHash",
+    "mfaInfo", "countersignHash",
   ]
   private static let providerNames: Set<String> = ["providerId", "rawId", "email", "displayName", "photoUrl"]
+  private static let factorNames: Set<String> = [
+    "mfaEnrollmentId", "displayName", "phoneInfo", "unobfuscatedPhoneInfo", "enrolledAt", "totpInfo",
+  ]
 
   private mutating func read(_ members: [String: JSONValue]) throws(AccountFileError) {
     let members = try Members(members, known: Self.names)
@@ -99,6 +102,7 @@ struct FileUser {
     fields.lastLoginAt = try members.time("lastSignedInAt", latest: Self.latestTime)
     if fields.lastLoginAt == nil { fields.lastLoginAt = try members.time("lastLoginAt", latest: Self.latestTime) }
     fields.identities = try identities(members)
+    fields.secondFactors = try secondFactors(members)
     try readHash(members)
   }
 
@@ -129,6 +133,25 @@ struct FileUser {
     }
     return identities.isEmpty ? nil : identities
   }
+
+  /// Absent without the member: those that the account has stay. Firebase's own `auth:export` leaves them out; the form
+  /// is that of its interface (`UserInfo.mfaInfo`).
+  private func secondFactors(_ members: Members) throws(AccountFileError) -> [UserSecondFactor]? {
+    guard members.has("mfaInfo") else { return nil }
+    return try members.objects("mfaInfo").map { entry throws(AccountFileError) in
+      let entry = try Members(entry, known: Self.factorNames)
+      var factor = UserSecondFactor(enrollmentID: try entry.text("mfaEnrollmentId"))
+      factor.phoneNumber = try entry.text(entry.has("unobfuscatedPhoneInfo") ? "unobfuscatedPhoneInfo" : "phoneInfo")
+      guard factor.enrollmentID != nil || factor.phoneNumber != nil else {
+        throw AccountFileError("mfaInfo has an entry with neither mfaEnrollmentId nor phoneInfo")
+      }
+      factor.displayName = try entry.text("displayName")
+      guard let time = try entry.text("enrolledAt") else { return factor }
+      factor.enrolledAt = UnixTime(rfc3339: time)
+      guard factor.enrolledAt != nil else { throw AccountFileError("enrolledAt is not a time as in RFC 3339") }
+      return factor
+    }
+  }
 }
 
 /// Members of an object in a file. An empty text counts as absent, as in Firebase.
@@ -137,13 +160,15 @@ private struct Members {
   private let members: [String: JSONValue]
 
   init(_ members: [String: JSONValue], known: Set<String>) throws(AccountFileError) {
-    // Second factors, for example: an account without them would be less safe than it was.
+    // An account may be less safe without what it stands for.
     if let unknown = members.keys.filter({ !known.contains($0) }).min() {
       let isPlain = unknown.utf8.count <= Self.longestName && unknown.allSatisfy { $0.isASCII && $0.isLetter }
       throw AccountFileError("has a member that is not imported\(isPlain ? ": \(unknown)" : "")")
     }
     self.members = members
   }
+
+  func has(_ name: String) -> Bool { members[name] ?? .null != .null }
 
   func text(_ name: String) throws(AccountFileError) -> String? {
     switch members[name] ?? .null {

@@ -24,6 +24,14 @@ struct ImportBatch: Sendable {
   /// Whether its hashes name their algorithm. `nil` without any.
   fileprivate(set) var hasOwnHashes: Bool?
   fileprivate var bytes = 0
+
+  /// Second factors of the users that came in, without what proves them: an account has it, or it is lost.
+  func factorsWithoutNumber(except problems: [Problem]) -> Int {
+    let refused = Set(problems.map(\.line))
+    return zip(users, lines).lazy.filter { !refused.contains($1) }.reduce(0) { count, row in
+      count + (row.0.secondFactors ?? []).count { $0.phoneNumber == nil }
+    }
+  }
 }
 
 /// Cuts a file into batches.

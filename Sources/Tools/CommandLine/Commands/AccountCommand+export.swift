@@ -41,34 +41,65 @@ extension AccountCommand {
       let temporary = "\(file).new"
       unlink(temporary)
       defer { unlink(temporary) }
-      let count = try await context.backend().withAccounts { accounts throws(CommandLineError) in
+      let tally = try await context.backend().withAccounts { accounts throws(CommandLineError) in
         let listing = try AccountListing(
           accounts: accounts, project: project, wantsHashes: !options.omitsHashes, timeout: context.timeout)
         var writer = try AccountFileWriter(path: temporary, format: format)
-        let count = try await Self.write(listing, to: &writer, context.report)
+        let tally = try await Self.write(listing, to: &writer, context.report)
         try writer.finish()
-        return count
+        return tally
       }
       guard rename(temporary, file) == 0 else { throw NewFile.failure(file) }
+      if let note = tally.note(format) { context.report(note) }
       return CommandOutput(
-        text: "\(count) users are in \(file)", json: .object(["exported": .integer(Int64(count)), "file": .text(file)]))
+        text: "\(tally.users) users are in \(file)",
+        json: .object(["exported": .integer(Int64(tally.users)), "file": .text(file)]))
     }
 
     private static func write(
       _ listing: AccountListing, to writer: inout AccountFileWriter, _ report: (String) -> Void
-    ) async throws(CommandLineError) -> Int {
-      var (count, next, last) = (0, String?.none, ContinuousClock.now)
+    ) async throws(CommandLineError) -> ExportTally {
+      var (tally, next, last) = (ExportTally(), String?.none, ContinuousClock.now)
       repeat {
         let page = try await listing.page(after: next)
-        for account in page.accounts { try writer.write(account, hash: page.hashes[account.localID]) }
-        count += page.accounts.count
+        for account in page.accounts {
+          try writer.write(account, hash: page.hashes[account.localID])
+          tally.add(account)
+        }
         next = page.next
         if ContinuousClock.now - last >= .seconds(2) {
           last = .now
-          report("\(count) users\n")
+          report("\(tally.users) users\n")
         }
       } while next != nil
-      return count
+      return tally
+    }
+  }
+}
+
+/// Users of an export, and what of them a file does not have.
+private struct ExportTally: Sendable {
+  private(set) var users = 0
+  private var factors = 0
+  private var factorsWithoutNumber = 0
+
+  mutating func add(_ account: AccountView) {
+    let all = account.secondFactors ?? []
+    users += 1
+    factors += all.count
+    factorsWithoutNumber += all.count { $0.phoneNumber == nil }
+  }
+
+  func note(_ format: AccountFileFormat) -> String? {
+    switch format {
+    case .csv where factors > 0:
+      "note: second factors that are left out: \(factors). CSV has no column for them, JSON has\n"
+    case .json where factorsWithoutNumber > 0:
+      """
+      note: second factors whose secrets are not in the file: \(factorsWithoutNumber). Where it is brought in elsewhere, \
+      these users enrol again\n
+      """
+    default: nil
     }
   }
 }

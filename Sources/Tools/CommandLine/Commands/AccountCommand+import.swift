@@ -66,12 +66,14 @@ extension AccountCommand {
         try await order.run(&batches) { batch, problems throws(CommandLineError) in
           state.rows = batch.end
           state.refused += problems.count
+          report.count(batch.factorsWithoutNumber(except: problems))
           try report.settled(state, problems)
         }
       } catch {
         try state.write(beside: report.file)
         throw error
       }
+      report.finished()
       return state
     }
   }
@@ -89,6 +91,7 @@ struct ImportReport {
   private let rowsBefore: Int
   private var last: ContinuousClock.Instant
   private var named = 0
+  private var factorsWithoutNumber = 0
 
   init(file: String, _ state: ImportState, _ report: @escaping @Sendable (String) -> Void) {
     self.file = file
@@ -96,6 +99,20 @@ struct ImportReport {
     begun = .now
     last = begun
     rowsBefore = state.rows
+  }
+
+  /// Counts second factors that only an account which has them keeps.
+  mutating func count(_ factorsWithoutNumber: Int) {
+    self.factorsWithoutNumber += factorsWithoutNumber
+  }
+
+  func finished() {
+    guard factorsWithoutNumber > 0 else { return }
+    report(
+      """
+      note: second factors whose secrets are not in the file: \(factorsWithoutNumber). They stay where the project has \
+      them, and other users enrol again\n
+      """)
   }
 
   mutating func settled(_ state: ImportState, _ problems: [ImportBatch.Problem]) throws(CommandLineError) {

@@ -27,7 +27,7 @@ enum MailCommand {
   }
 
   struct Content: CommandOptions {
-    let from, template, language, code, link, appName, change: String?
+    let from, template, language, code, link, appName, change, secondFactor: String?
     let subject, textFile, htmlFile: String?
     let unsubscribe, id: String?
     let address: String
@@ -41,6 +41,8 @@ enum MailCommand {
       link = reader.text("link", "URL", "Variable of the template; shows in the process list.")
       appName = reader.text("app-name", "NAME", "Variable of the template.")
       change = reader.text("change", "TEXT", "Variable of the template security-notice: the event.")
+      secondFactor = reader.text(
+        "second-factor", "NAME", "Variable of the template second-factor-reversal: the new second factor.")
       subject = reader.text("subject", "TEXT", "Instead of --template, with --text-file.")
       textFile = reader.text("text-file", "FILE", "Text, UTF-8.")
       htmlFile = reader.text("html-file", "FILE", "The same as HTML.")
@@ -150,7 +152,7 @@ extension MailCommand.Content {
       name: template, languageCode: language,
       variables: MailRelayJob.Variables(
         code: code.map { SecretField(Secret($0)) }, link: link.map { SecretField(Secret($0)) }, appName: appName,
-        change: change))
+        change: change, secondFactor: secondFactor))
   }
 
   private static func file(_ path: String) throws(CommandLineError) -> String {

@@ -69,7 +69,9 @@ extension ProjectCommand {
       place = reader.inherited()
       project = reader.operand("PROJECT", "ID of the project.")
       method = reader.operand(
-        "METHOD", "Way to sign in: phone, anonymous, password, emailLink, custom or a provider such as apple.com.")
+        "METHOD",
+        "Way to sign in: phone, anonymous, password, emailLink, custom, phoneSecondFactor, totp or a provider such as "
+          + "apple.com.")
     }
 
     func checkedMethod() throws(CommandLineError) -> String {

@@ -39,6 +39,7 @@ struct MailComposer: Sendable {
     values["link"] = try open(variables.link, "link", context)
     values["appName"] = variables.appName ?? appName
     values["change"] = variables.change
+    values["secondFactor"] = variables.secondFactor
     return values
   }
 

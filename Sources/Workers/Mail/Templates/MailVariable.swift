@@ -2,12 +2,13 @@ import ServiceRuntime
 
 /// The rules keep a value from changing more than its own place.
 enum MailVariable: String, CaseIterable, Sendable {
-  case code, link, appName, change
+  case code, link, appName, change, secondFactor
 
   static let maxCodeLength = 16
   static let maxAppNameLength = 64
   /// In Unicode scalars.
   static let maxChangeLength = 500
+  static let maxSecondFactorLength = 64
 
   /// The text never repeats the value.
   func problem(with value: String) -> String? {
@@ -20,6 +21,7 @@ enum MailVariable: String, CaseIterable, Sendable {
         : "must be an https:// address, or http:// on localhost, of at most \(MailPlainText.maxLinkBytes) ASCII characters"
     case .appName: Self.problem(value, Self.maxAppNameLength)
     case .change: Self.problem(value, Self.maxChangeLength)
+    case .secondFactor: Self.problem(value, Self.maxSecondFactorLength)
     }
   }
 

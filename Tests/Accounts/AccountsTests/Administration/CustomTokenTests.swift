@@ -37,6 +37,16 @@ import Testing
     #expect(try await bench.account(of: first)?.isAnonymous == false)
   }
 
+  @Test func `An account that a custom token has opened is no longer its user's alone`() async throws {
+    let bench = try await bench()
+    let user = try await bench.signIn(at: "apple.com", FakeProvider.Token("a"))
+    #expect(try await bench.account(of: user)?.isSelfMade == true)
+    let localID = try #require(user.reply.localID)
+    let token = try bench.signed(bench.customClaims { $0["uid"] = .text(localID) })
+    #expect(try await bench.signIn(custom: token).reply.localID == user.reply.localID)
+    #expect(try await bench.account(of: user)?.isSelfMade == false)
+  }
+
   @Test func `Claims of the account are in tokens, those of the session win, and no name of ours is overwritten`()
     async throws
   {

@@ -126,7 +126,9 @@ struct SendMailLinkTests {
     #expect(try await bench.sendLink(.verifyAddress, to: Self.address).error?.code == .missingIDToken)
     #expect(try await bench.sendLink(.verifyAddress, idToken: anonymous.idToken).error?.code == .missingEmail)
     #expect(try await bench.sendLink(.changeAddress, idToken: user.idToken).error?.code == .missingNewEmail)
-    #expect(try await bench.sendLink(.recoverAddress, to: Self.address).error?.code == .invalidArgument)
+    for purpose in [MailLinkPurpose.recoverAddress, .revertSecondFactor] {
+      #expect(try await bench.sendLink(purpose, to: Self.address).error?.code == .invalidArgument)
+    }
     #expect(try await bench.sendLink(.verifyAddress, idToken: Secret("x")).error?.code == .invalidIDToken)
   }
 

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import TestSupport
 import Testing
 
@@ -169,5 +170,128 @@ struct AppleNoticeTests {
     }
     #expect(try await bench.note(bench.claims("consent-revoked", "a"), project: "x").error?.code == .projectNotFound)
     #expect(try await bench.refusal(of: user.idToken) == nil)
+  }
+
+  // MARK: Revocations of ours
+
+  /// Has a code of the user revoked.
+  private func revoke(on bench: AccountsBench) async throws {
+    let (_, idToken) = try await bench.signInWithApple(ago: .seconds(60))
+    _ = try await bench.revoke(bench.revoking(idToken, "r"), "r", as: bench.state(.completed, .revoked))
+    bench.clock.advance(by: .seconds(10))
+  }
+
+  private func confirmations() throws -> [ConfirmRevocation] {
+    try bench.checks.filter { $0.routingKey == "revocation.confirm" }.map {
+      #expect($0.message.userID == Topology.Users.accounts)
+      return try ConfirmRevocation(json: $0.message.body)
+    }
+  }
+
+  @Test(arguments: ["consent-revoked", "account-deleted"])
+  func `The coordinator is told once that Apple confirms a revocation`(kind: String) async throws {
+    try await revoke(on: bench)
+    let told = bench.clock.now()
+    #expect(try await bench.note(kind, AccountsBench.subject).effects == [.unlinked])
+    let sent = try bench.request(ConfirmRevocation.self)
+    #expect(sent.body == ConfirmRevocation(operationID: "o1", confirmedAt: told))
+    // Neither its reply nor a refusal has an effect.
+    await bench.report(ScriptedCoordinator.reply(bench.state(.completed, .revoked), to: sent.publication))
+    await bench.report(
+      ScriptedCoordinator.reply(ErrorReply(APIError(.invalidArgument, "unknown")), to: sent.publication))
+    later()
+    _ = try await bench.note(kind, AccountsBench.subject)
+    #expect(try confirmations() == [])
+  }
+
+  @Test func `It is told after the account has gone, and of others' subjects nothing`() async throws {
+    let (_, idToken) = try await bench.signInWithApple(ago: .zero)
+    _ = try await bench.revoke(bench.revoking(idToken, "r"), "r", as: bench.state(.completed, .revoked))
+    #expect(try await bench.delete(idToken).type == AccountDeleted.type.text)
+    later()
+    for (kind, subject) in [("consent-revoked", "other"), ("email-disabled", AccountsBench.subject)] {
+      _ = try await bench.note(kind, subject)
+      #expect(try confirmations() == [])
+    }
+    #expect(try await bench.note("consent-revoked", AccountsBench.subject).effects == [.none])
+    #expect(try confirmations().map(\.operationID) == ["o1"])
+  }
+
+  @Test func `What ends a later consent confirms nothing, and what ended the former one does`() async throws {
+    for isLate in [false, true] {
+      let bench = try await AccountsBench()
+      try await revoke(on: bench)
+      let former = bench.clock.now()
+      bench.clock.advance(by: .seconds(10))
+      #expect(try await bench.signIn(at: "apple.com", FakeProvider.Token(AccountsBench.subject)).error == nil)
+      bench.clock.advance(by: .seconds(10))
+      let time = isLate ? former : bench.clock.now()
+      let noted = try await bench.note("consent-revoked", AccountsBench.subject, at: time)
+      #expect(noted.effects == [isLate ? .none : .unlinked])
+      #expect(bench.checks.filter { $0.routingKey == "revocation.confirm" }.count == (isLate ? 1 : 0))
+    }
+  }
+
+  @Test func `Of a token whose subject nobody has proven nothing is confirmed`() async throws {
+    let (_, idToken) = try await bench.signInWithApple(ago: .seconds(60))
+    let command = try bench.revoking(idToken, "r", token: "refresh", kind: .refreshToken)
+    _ = try await bench.revoke(command, "r", as: bench.state(.completed, .revoked))
+    later()
+    _ = try await bench.note("consent-revoked", AccountsBench.subject)
+    #expect(try confirmations() == [])
+  }
+
+  // MARK: Accounts without a way in
+
+  private func deletesAccounts() {
+    bench.usePages { $0.withoutWayIn = .delete }
+  }
+
+  @Test(arguments: ["consent-revoked", "account-deleted"])
+  func `An account that Apple leaves without a way in is deleted, where the project has it so`(
+    kind: String
+  ) async throws {
+    deletesAccounts()
+    let user = try await signIn()
+    later()
+    let noted = try await bench.note(kind, "a")
+    #expect(noted.effects == [.deleted] && noted.events.first?.localID == user.reply.localID)
+    #expect(bench.events("account.deleted").count == 1 && bench.events("account.unlinked").isEmpty)
+    let erased = try #require(bench.events("account.erased").first)
+    let event = try AccountErased(json: erased.message.body)
+    #expect(event.apple == .revoked && event.mail == .told && event.coordinator == nil)
+    #expect(try await bench.account(of: user) == nil)
+    #expect(try await bench.refusal(of: user.idToken)?.code == .userNotFound)
+    // The same again, or another word, has no account left.
+    later()
+    #expect(try await bench.note("account-deleted", "a").effects == [.none])
+    let again = try await signIn(serial: 1)
+    #expect(again.reply.isNewUser == true && again.reply.localID != user.reply.localID)
+  }
+
+  @Test func `Accounts that others made or disabled, or that have another way or an address, stay`() async throws {
+    deletesAccounts()
+    let changes: [@Sendable (inout AccountRecord) -> Void] = [
+      { $0.isSelfMade = false }, { $0.isDisabled = true }, { $0.phoneNumber = AccountsBench.number },
+      { $0.email = AccountsBench.otherAddress },
+    ]
+    for (number, change) in changes.enumerated() {
+      let user = try await signIn("s\(number)", email: nil)
+      let account = try #require(try await bench.account(of: user))
+      #expect(account.isSelfMade)
+      try await bench.change(account) { account, _ in change(&account) }
+      later()
+      #expect(try await bench.note("consent-revoked", "s\(number)").effects == [.unlinked], "\(number)")
+      #expect(try await bench.account(of: user)?.identities == [])
+    }
+  }
+
+  @Test func `A user who unlinks the last way keeps the account`() async throws {
+    deletesAccounts()
+    let user = try await signIn()
+    #expect(try await bench.unlink("apple.com", idToken: user.idToken).type == AccountChanged.type.text)
+    later()
+    #expect(try await bench.note("consent-revoked", "a").effects == [.none])
+    #expect(try await bench.account(of: user)?.hasWayIn == false)
   }
 }

@@ -108,6 +108,27 @@ import Testing
     #expect(error?.code == code)
   }
 
+  private func lost(_ change: [String: JSONValue]) async throws -> LostGrant? {
+    _ = try answer(change)
+    let checked = await apple.outcome(
+      flow, with: IDPCredential(code: "code-1"), for: Self.project(), at: bench.now)
+    if case .success = checked.identity { #expect(checked.lost == nil) }
+    return checked.lost
+  }
+
+  @Test func `What a refused ID token leaves is a grant of its subject, and one without a subject leaves none`()
+    async throws
+  {
+    let grant = try #require(try await lost(["nonce": "nonce-2"]))
+    #expect(grant.subject == "001234.abc.0001" && grants.open(grant.grant)?.reveal() == "refresh-1")
+    #expect(try await lost([:]) == nil)
+    #expect(try await lost(["sub": .null]) == nil)
+    #expect(try await lost(["sub": .text(String(repeating: "s", count: ProvenIdentity.maxSubjectBytes + 1))]) == nil)
+    _ = bench.exchange(at: Self.tokenURL, status: 400, ["error": "invalid_grant"])
+    let refused = await apple.outcome(flow, with: IDPCredential(code: "code-1"), for: Self.project(), at: bench.now)
+    #expect(refused.lost == nil)
+  }
+
   @Test func `A code that Apple refuses, and a secret, are told apart`() async throws {
     for (reason, expected) in [
       ("invalid_grant", APIErrorCode.invalidIDPResponse), ("invalid_client", .internalError),

@@ -37,7 +37,7 @@ import Testing
       #expect(GrantSealer(try KeyRing(sealing: next)).open(again)?.reveal() == "refresh-1")
       // Nothing is left under the former one.
       let left = try await second.look { set throws(StoreError) in
-        try set.group(AccountRecord.group(ofGrantsUnder: "tokens.1")).records.count
+        try set.group(AccountRecord.group(ofSecretsUnder: "tokens.1")).records.count
       }
       #expect(left == 0)
     }

@@ -134,10 +134,11 @@ import Testing
 
   /// Signs in at the page, which leaves one.
   private func signIn(
-    _ subject: String, _ token: String, email: String? = nil, idToken: Secret? = nil, makesAccount: Bool = true
+    _ subject: String, _ token: String, email: String? = nil, idToken: Secret? = nil, makesAccount: Bool = true,
+    isRefused: Bool? = nil
   ) async throws -> AccountsBench.Answer {
     var content = FakeProvider.Token(subject, email: email)
-    content.refreshToken = token
+    (content.refreshToken, content.isRefused) = (token, isRefused)
     let code = try bench.credential("apple.com", content).idToken
     let credential = bench.answered(try await bench.start("apple.com")) { $0.code = code }
     return try await bench.signIn(credential, idToken: idToken) { $0.autoCreate = makesAccount }
@@ -180,6 +181,117 @@ import Testing
     let answer = try await bench.signIn(pending: refused.pending, idToken: linked)
     #expect(answer.error?.code == .identityAlreadyLinked)
     #expect(try await revoked() == ["refresh-1"])
+  }
+
+  /// Tokens that are revoked by two rounds: the first may make the record that the second one ends.
+  private func revokedAtLast() async throws -> [String] { try await revoked() + revoked() }
+
+  @Test func `That of a pending token is revoked at its end, unless the token was used`() async throws {
+    for isUsed in [true, false] {
+      let refused = try await signIn(isUsed ? "a" : "b", "refresh-1", makesAccount: false)
+      #expect(refused.pending != nil)
+      bench.clock.advance(by: Ticket.lifetime - .seconds(1))
+      #expect(try await revokedAtLast() == [])
+      if isUsed { #expect(try await bench.signIn(pending: refused.pending).error == nil) }
+      bench.clock.advance(by: .seconds(1))
+      #expect(try await revokedAtLast() == (isUsed ? [] : ["refresh-1"]))
+      #expect(try await bench.signIn(pending: refused.pending).error?.code == .invalidPendingToken)
+    }
+  }
+
+  @Test func `That of a pending token goes at its end to an account of the user`() async throws {
+    #expect(try await signIn("a", "refresh-1", makesAccount: false).pending != nil)
+    let user = try await bench.signIn(at: "apple.com", FakeProvider.Token("a"))
+    bench.clock.advance(by: Ticket.lifetime)
+    #expect(try await revokedAtLast() == [])
+    #expect(opened(try await bench.find(user.reply.localID)?.identities[0].grant) == "refresh-1")
+  }
+
+  @Test func `That of an exchange whose ID token is refused is revoked, unless the user comes back`() async throws {
+    for comesBack in [true, false] {
+      let subject = comesBack ? "b" : "a"
+      #expect(try await signIn(subject, "refresh-1", isRefused: true).error?.code == .invalidIDPResponse)
+      bench.clock.advance(by: GrantRevocation.respite - .seconds(1))
+      #expect(try await revoked() == [])
+      if comesBack { #expect(try await signIn(subject, "refresh-2").error == nil) }
+      bench.clock.advance(by: .seconds(1))
+      #expect(try await revoked() == (comesBack ? [] : ["refresh-1"]))
+    }
+  }
+
+  /// Grants that are left are those of refused sign-ins, of a user who has no account yet.
+  private func refuse(_ subject: String, _ token: String) async throws {
+    let email = "ada@example.com"
+    let owner = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: email))
+    let account = try #require(try await bench.find(owner.reply.localID))
+    try await bench.change(account) { account, _ in account.isDisabled = true }
+    #expect(try await signIn(subject, token, email: email).error?.code == .userDisabled)
+  }
+
+  private func returned() -> Double? { bench.metric(#"countersign_grant_revocations_total{outcome="returned"}"#) }
+
+  @Test func `That of a refused sign-in goes to an account that has the identity before Apple is asked`() async throws {
+    try await refuse("a", "refresh-1")
+    // The app's own flow leaves no grant.
+    let user = try await bench.signIn(at: "apple.com", FakeProvider.Token("a"))
+    #expect(try await revoked() == [])
+    #expect(opened(try await bench.find(user.reply.localID)?.identities[0].grant) == "refresh-1" && returned() == 1)
+    // Nothing is left of the revocation, and the account's own end revokes it.
+    bench.clock.advance(by: .seconds(3600))
+    #expect(try await revoked() == [])
+    let account = try #require(try await bench.find(user.reply.localID))
+    try await bench.change(account) { account, _ in account.unlink(["apple.com"]) }
+    #expect(try await revoked() == ["refresh-1"])
+  }
+
+  @Test func `A later grant of the same client stays, and ends both`() async throws {
+    try await refuse("a", "refresh-1")
+    let localID = try await signIn("a", "refresh-2").reply.localID
+    #expect(try await revoked() == [])
+    #expect(opened(try await bench.find(localID)?.identities[0].grant) == "refresh-2" && returned() == 1)
+  }
+
+  @Test func `One whose revocation runs is looked at until its end, whoever has the identity by then`() async throws {
+    try await refuse("a", "refresh-1")
+    await round()
+    let start = try bench.request(StartRevocation.self).publication
+    await bench.report(ScriptedCoordinator.reply(started(), to: start))
+    let user = try await bench.signIn(at: "apple.com", FakeProvider.Token("a"))
+    bench.clock.advance(by: .seconds(2))
+    await round()
+    let look = try bench.request(GetOperationStatus.self).publication
+    await bench.report(ScriptedCoordinator.reply(bench.state(.completed, .revoked), to: look))
+    #expect(bench.metric(#"countersign_grant_revocations_total{outcome="revoked"}"#) == 1 && returned() == 0)
+    #expect(try await bench.find(user.reply.localID)?.identities[0].grant == nil)
+  }
+
+  @Test func `A process that dies after the sign-in leaves one that goes to the account`() async throws {
+    try await AccountsBench.several { setting, start in
+      let first = try await start(setting)
+      let (holder, idToken) = try await signIn(number: AccountsBench.number, on: first)
+      _ = try await first.unlink("apple.com", idToken: idToken)
+      try await first.change(holder.account) { account, _ in
+        account.identities = [
+          LinkedIdentity(provider: "apple.com", subject: AccountsBench.subject, linkedAt: account.createdAt)
+        ]
+      }
+      await first.die()
+      let second = try await start(setting)
+      await round(second)
+      #expect(second.checks.isEmpty)
+      let account = try #require(try await second.find(holder.account))
+      #expect(account.identities[0].grant.flatMap(second.parts.grants.open)?.reveal() == "refresh-1")
+    }
+  }
+
+  @Test func `A deletion whose grant a new account of the user has got was not told to Apple`() async throws {
+    let (_, idToken) = try await signIn()
+    _ = try await bench.delete(idToken)
+    let again = try await bench.signIn(at: "apple.com", FakeProvider.Token(AccountsBench.subject))
+    await round()
+    #expect(bench.checks.isEmpty && again.reply.isNewUser == true)
+    #expect(try #require(try erased()).apple == .notTold)
+    #expect(opened(try await bench.find(again.reply.localID)?.identities[0].grant) == "refresh-1")
   }
 
   @Test func `A page's code is not used up for a requester that has given up`() async throws {

@@ -31,6 +31,7 @@ extension AccountsBench {
     let template: String
     let languageCode: String?
     let appName: String?
+    let secondFactor: String?
 
     /// The first of a name counts.
     func value(_ name: String) -> String? {
@@ -46,18 +47,18 @@ extension AccountsBench {
   /// Mails of the last command.
   func mails() throws -> [Mail] {
     try sink.published.filter { $0.exchange == Topology.Exchanges.jobs && $0.routingKey == MailRelayJob.type.name }
-      .map { publication in
-        let job = try MailRelayJob(json: publication.message.body)
-        let id = try #require(publication.message.messageID)
-        guard case .template(let name, let language, let variables) = job.content else {
-          throw StoreError(.content, "a mail without a template")
-        }
-        let context = SealContext(messageType: MailRelayJob.type, messageID: id, recipient: job.to)
-        let link = try #require(variables.link)
-        return Mail(
-          id: id, job: job, link: try link.open(with: secrets.secrets.keys, for: context).reveal(),
-          template: name, languageCode: language, appName: variables.appName)
-      }
+      .map { try mail(MailRelayJob(json: $0.message.body), id: #require($0.message.messageID)) }
+  }
+
+  func mail(_ job: MailRelayJob, id: String) throws -> Mail {
+    guard case .template(let name, let language, let variables) = job.content else {
+      throw StoreError(.content, "a mail without a template")
+    }
+    let context = SealContext(messageType: MailRelayJob.type, messageID: id, recipient: job.to)
+    let link = try #require(variables.link)
+    return Mail(
+      id: id, job: job, link: try link.open(with: secrets.secrets.keys, for: context).reveal(),
+      template: name, languageCode: language, appName: variables.appName, secondFactor: variables.secondFactor)
   }
 
   struct Sent {

@@ -27,6 +27,8 @@ struct FakeProvider: IdentityProvider {
     var photo: String?
     var issuer: String?
     var refreshToken: String?
+    /// Whether it is refused behind its page.
+    var isRefused: Bool?
     /// Distinguishes tokens with the same content.
     var serial = 0
 
@@ -77,6 +79,22 @@ extension FakeProvider: PageProvider {
     let token = credential.code.flatMap { try? JSONDecoder().decode(Token.self, from: Data($0.utf8)) }
     proven.grant = token?.refreshToken.flatMap { grants?.seal(Secret($0), of: flow.clientID, app: flow.app) }
     return proven
+  }
+
+  func outcome(
+    _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async -> CheckedCredential {
+    do throws(APIError) {
+      let proven = try await finish(flow, with: credential, for: project, at: now)
+      // As above.
+      let token = credential.code.flatMap { try? JSONDecoder().decode(Token.self, from: Data($0.utf8)) }
+      guard token?.isRefused == true else { return CheckedCredential(.success(proven)) }
+      return CheckedCredential(
+        .failure(APIError(.invalidIDPResponse, "the token is refused")),
+        lost: proven.grant.map { LostGrant(grant: $0, subject: proven.subject) })
+    } catch {
+      return CheckedCredential(.failure(error))
+    }
   }
 }
 

@@ -13,6 +13,8 @@ final class ScriptedCoordinator {
     var isFictional = false
     var checksLeft = 5
     var approvedAt: UnixTime?
+    var purpose = VerificationPurpose.signIn
+    var subject: String?
   }
 
   /// By their IDs. The first is there from the beginning.
@@ -37,7 +39,9 @@ final class ScriptedCoordinator {
     let code = try command.code.open(
       with: keys,
       for: SealContext(messageType: CheckVerification.type, messageID: id, recipient: command.verificationID))
-    let order = [command.verificationID, command.app ?? "", command.purpose?.rawValue ?? "", code.reveal()]
+    let order = [
+      command.verificationID, command.app ?? "", command.purpose?.rawValue ?? "", command.subject ?? "", code.reveal(),
+    ]
     if let known = recorded[id] {
       #expect(known.order == order, "MESSAGE_ID_REUSED")
       return Self.reply(known.reply, to: check)
@@ -53,7 +57,7 @@ final class ScriptedCoordinator {
 
   private func reply(to command: CheckVerification, _ code: String, at now: UnixTime) -> any MessageBody {
     guard var found = verifications[command.verificationID], command.app == nil || command.app == found.app,
-      command.purpose == .signIn
+      command.purpose == found.purpose, command.subject == found.subject
     else { return ErrorReply(APIError(.invalidSessionInfo, "there is none", field: "verificationID")) }
     guard found.approvedAt == nil else {
       return ErrorReply(
@@ -68,7 +72,49 @@ final class ScriptedCoordinator {
     }
     return VerificationApproved(
       verificationID: command.verificationID, app: found.app, phoneNumber: found.number, approvedAt: now,
-      testNumber: found.isFictional)
+      purpose: found.purpose, subject: found.subject, testNumber: found.isFictional)
+  }
+
+  /// Starts that were carried out, with the secrets of their proofs, opened.
+  struct Start {
+    let messageID: String
+    let command: StartVerification
+    let secret: Secret?
+    let token: Secret?
+  }
+
+  private(set) var starts: [Start] = []
+
+  /// The answer to a start. It throws for one that the coordinator would not take.
+  func answer(start publication: Publication, isFictional: Bool = false, at now: UnixTime) throws -> Delivery {
+    #expect(publication.exchange == Topology.Exchanges.commands && publication.routingKey == "verification.start")
+    #expect(publication.message.userID == Topology.Users.accounts)
+    #expect(publication.message.replyTo == Topology.Queues.accountsReplies)
+    let id = try #require(publication.message.messageID)
+    #expect(id.utf8.count == 64)
+    let command = try StartVerification(json: publication.message.body)
+    let context = SealContext(messageType: StartVerification.type, messageID: id, recipient: command.app)
+    let start = Start(
+      messageID: id, command: command, secret: try command.proof?.secret?.open(with: keys, for: context),
+      token: try command.proof?.recaptchaToken?.open(with: keys, for: context))
+    let known = starts.firstIndex { $0.messageID == id }
+    let verificationID = "s\(known ?? starts.count)"
+    if known == nil {
+      starts.append(start)
+      verifications[verificationID] = Verification(
+        app: command.app, number: command.phoneNumber, isFictional: isFictional,
+        purpose: command.purpose ?? .signIn, subject: command.subject)
+    }
+    var started = VerificationStarted(
+      verificationID: verificationID, app: command.app, phoneNumber: command.phoneNumber, codeLength: 6,
+      expiresAt: now + .seconds(600), resendAfter: 30, resent: false, testNumber: isFictional)
+    started.purpose = command.purpose?.unlessSignIn
+    return Self.reply(started, to: publication)
+  }
+
+  func answer(any publication: Publication, at now: UnixTime) throws -> Delivery {
+    try publication.routingKey == StartVerification.routingKey
+      ? answer(start: publication, at: now) : answer(publication, at: now)
   }
 
   static func reply(

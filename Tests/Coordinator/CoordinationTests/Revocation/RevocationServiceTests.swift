@@ -252,4 +252,23 @@ import Testing
     #expect(source.ackedCount == 4)
     #expect(bench.sink.published.isEmpty)
   }
+
+  @Test func `Accounts alone confirms one, and its timeline shows it`() async throws {
+    let id = try await start(bench, command(notify: false)).operationID
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
+    let confirm = ConfirmRevocation(operationID: id, confirmedAt: bench.clock.now())
+    for user in ["operator", "gateway", "service"] {
+      let error = try ErrorReply(json: try await bench.ask(confirm, user: user).body).error
+      #expect(error.code == .operationNotAllowed)
+    }
+    #expect(try await bench.operation(id).timeline.map(\.event).last == "completed")
+    for _ in 0..<2 {
+      let status = try OperationStatus(json: try await bench.ask(confirm, user: Topology.Users.accounts).body)
+      #expect(status.timeline.map(\.event).suffix(2) == ["completed", "revoke.confirmed"])
+      #expect(status.state == .completed && status.ending == .revoked)
+    }
+    let unknown = ConfirmRevocation(operationID: "o", confirmedAt: bench.clock.now())
+    let reply = try await bench.ask(unknown, user: Topology.Users.accounts)
+    #expect(try ErrorReply(json: reply.body).error.field == "operationID")
+  }
 }

@@ -125,4 +125,44 @@ import Testing
     #expect(revocation.apply(.deadlinePassed, at: end, under: policy) == [.announceCompleted])
     #expect(revocation.ending == .revokedNoticeUnknown)
   }
+
+  private func confirmations(_ revocation: Revocation) -> [String?] {
+    revocation.timeline.entries.filter { $0.kind == .revokeConfirmed }.map(\.detail)
+  }
+
+  @Test func `What Apple confirms is noted once, while it runs and after its end, and changes no outcome`() {
+    let told = now + .seconds(30)
+    for ends in [false, true] {
+      var revocation = revocation(notice: nil)
+      if ends { _ = revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) }
+      let before = revocation
+      for _ in 0..<2 {
+        #expect(revocation.apply(.confirmed(at: told), at: now + .seconds(60), under: policy) == [])
+      }
+      #expect(confirmations(revocation) == ["by Apple at \(told.rfc3339)"])
+      #expect(revocation.state == before.state && revocation.ending == before.ending)
+      #expect(revocation.endedAt == before.endedAt && revocation.expiresAt == before.expiresAt)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (.unknown, nil, true), (.unknown, "LOST", true), (.refused, "INVALID_GRANT", false), (.expired, nil, false),
+    ] as [(JobReport.Outcome, String?, Bool)])
+  func `A failed one is confirmed only if Apple may have had the token`(
+    outcome: JobReport.Outcome, reason: String?, isNoted: Bool
+  ) {
+    var revocation = revocation(notice: nil)
+    _ = revocation.apply(.revokeFinished(report(outcome, reason)), at: now, under: policy)
+    _ = revocation.apply(.confirmed(at: now), at: now, under: policy)
+    #expect(confirmations(revocation).isEmpty != isNoted && revocation.state == .failed)
+  }
+
+  @Test func `What happened at Apple before it began confirms nothing`() {
+    var revocation = revocation(notice: nil)
+    _ = revocation.apply(.confirmed(at: now - .seconds(61)), at: now, under: policy)
+    #expect(confirmations(revocation) == [])
+    _ = revocation.apply(.confirmed(at: now - .seconds(60)), at: now, under: policy)
+    #expect(confirmations(revocation).count == 1)
+  }
 }

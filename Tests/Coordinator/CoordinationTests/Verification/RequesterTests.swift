@@ -258,6 +258,34 @@ import Testing
     #expect(try await bench.status(other.verificationID).purpose == .secondFactorSignIn)
   }
 
+  @Test func `Accounts starts no second factor of an app whose callers are trusted: they come over HTTP`() async throws
+  {
+    let command = StartVerification(
+      phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorEnrollment, subject: "account")
+    #expect(try await bench.error(command, user: "accounts").reason == "TRUSTED_OVER_HTTP")
+    #expect(try await bench.count("verification") == 0)
+    #expect(try await bench.ask(command, user: "service").type == "verification.started.v1")
+  }
+
+  @Test func `Codes of second factors are neither started nor checked for a gateway`() async throws {
+    let bench = try await Bench(Bench.rules { $0.gateways = ["gateway"] })
+    let command = StartVerification(
+      phoneNumber: Bench.number, app: Bench.recaptchaApp, purpose: .secondFactorSignIn, subject: "account")
+    let refused = try await bench.error(command, user: "gateway")
+    #expect(refused.code == .operationNotAllowed && refused.reason == "FACTOR_OVER_HTTP")
+    #expect(try await bench.count("verification") == 0)
+    let started = try await start(bench, purpose: .secondFactorSignIn, subject: "account")
+    let code = try #require(try bench.jobs().first?.code)
+    for text in [code, Bench.wrong(code)] {
+      let check = CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(text)))
+      let error = try await bench.error(check, user: "gateway")
+      #expect(error.code == .invalidSessionInfo && error.field == "purpose")
+    }
+    let reply = try await bench.ask(
+      CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(code))), user: "accounts")
+    #expect(reply.type == "verification.approved.v1")
+  }
+
   @Test(
     arguments: [
       (StartVerification(phoneNumber: Bench.number, app: Bench.app, subject: "s"), "subject"),

@@ -89,6 +89,46 @@ import Testing
     #expect(try await fixture.get(Self.codes) == Self.noCodes)
   }
 
+  @Test func `Codes of second factors are shown too, with the number that the SMS went to`() async throws {
+    let messages = Messages()
+    let fixture = try fixture(messages)
+    let factors = CallFixture.v2 + "accounts/mfa"
+    fixture.services.on(StartSecondFactor.self) { command, _ in
+      SecondFactorCallTests.started(command, command.idToken == nil ? "sign-in" : "enrollment")
+    }
+    fixture.services.on(FinishSecondFactor.self) { command, asked in
+      var reply = AccountSignedIn()
+      reply.tokens = try asked.tokens(to: command.replyKey)
+      return reply
+    }
+    messages.add("+14155550123", "111111 is a code to sign in")
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    fixture.clocks.advance(by: .seconds(10))
+    // The code of another purpose is another one, also while the first one counts.
+    _ = try await fixture.post(
+      factors + "Enrollment:start", #"{"idToken":"t","phoneEnrollmentInfo":{"phoneNumber":"+14155550123"}}"#)
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+    messages.add("+14155550123", "222222", after: 10)
+    let enrollment = Self.entry("+14155550123", "enrollment", "222222")
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [enrollment]])
+    _ = try await fixture.post(
+      factors + "Enrollment:finalize",
+      #"{"idToken":"t","phoneVerificationInfo":{"sessionInfo":"enrollment","code":"222222"}}"#)
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+    fixture.clocks.advance(by: .seconds(10))
+    _ = try await fixture.post(
+      factors + "SignIn:start", #"{"mfaPendingCredential":"p","mfaEnrollmentId":"f"}"#)
+    // Another number of the same length, and one with the same digits at its end that is shorter.
+    for other in ["+14155550124", "+4155550123"] { messages.add(other, "333333", after: 30) }
+    messages.add("+14155550123", "444444", after: 30)
+    let signIn = Self.entry("+14155550123", "sign-in", "444444")
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [signIn]])
+    _ = try await fixture.post(
+      factors + "SignIn:finalize",
+      #"{"mfaPendingCredential":"p","phoneVerificationInfo":{"sessionInfo":"sign-in","code":"444444"}}"#)
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+  }
+
   @Test func `Links of mails are shown while their codes are good`() async throws {
     let messages = Messages()
     let fixture = try fixture(messages)
@@ -184,8 +224,8 @@ import Testing
     for number in 0..<(SentCodes.maxSessions + 10) {
       codes.remember(
         SentCodes.Session(
-          project: "example", app: "a", phoneNumber: "+1415\(number)", sessionInfo: "\(number)", codeLength: 6,
-          since: CallFixture.now, expiresAt: CallFixture.now + .seconds(300)), at: CallFixture.now)
+          project: "example", app: "a", purpose: .signIn, phoneNumber: "+1415\(number)", sessionInfo: "\(number)",
+          codeLength: 6, since: CallFixture.now, expiresAt: CallFixture.now + .seconds(300)), at: CallFixture.now)
     }
     let live = codes.live(of: "example", at: CallFixture.now)
     #expect(live.count == SentCodes.maxSessions && live.first?.sessionInfo == "10")

@@ -34,12 +34,14 @@ import Testing
 
   private func expectLink(
     _ purpose: MailLinkPurpose, email: String = "ada@example.com", newEmail: String? = nil,
+    factor: SecondFactorView? = nil,
     _ check: @escaping @Sendable (ApplyMailLink, String, String?) -> Void = { _, _, _ in }
   ) {
     fixture.services.on(ApplyMailLink.self) { command, asked in
       check(command, try asked.open(command.code), try asked.open(ifAny: command.newPassword))
       var reply = MailLinkApplied(purpose: purpose, email: email)
       reply.newEmail = newEmail
+      reply.secondFactor = factor
       reply.localID = command.isLook == true ? nil : "local-1"
       return reply
     }
@@ -143,12 +145,36 @@ import Testing
     let kinds: [(MailLinkPurpose, JSONValue)] = [
       (.verifyAddress, "VERIFY_EMAIL"), (.changeAddress, "VERIFY_AND_CHANGE_EMAIL"),
       (.recoverAddress, "RECOVER_EMAIL"), (.signIn, "EMAIL_SIGNIN"),
+      (.revertSecondFactor, "REVERT_SECOND_FACTOR_ADDITION"),
     ]
     for (purpose, name) in kinds {
       expectLink(purpose, newEmail: purpose == .changeAddress ? "bo@example.com" : nil)
       let answer = try await fixture.post(Self.v1 + "resetPassword", #"{"oobCode":"c"}"#)
       #expect(answer["requestType"] == name && (answer["email"] == nil) == (purpose == .signIn))
       #expect(answer["newEmail"] == (purpose == .changeAddress ? "bo@example.com" : nil))
+    }
+  }
+
+  @Test func `A look at the link that takes a second factor back shows the factor`() async throws {
+    var phone = SecondFactorView(enrollmentID: "e1", kind: .phone, enrolledAt: UnixTime(seconds: 1_782_907_200))
+    (phone.displayName, phone.phoneNumber) = ("Work", "+*******0100")
+    let totp = SecondFactorView(enrollmentID: "e2", kind: .totp, enrolledAt: UnixTime(seconds: 1_782_907_200))
+    let time: JSONValue = "2026-07-01T12:00:00.000Z"
+    let answers: [(SecondFactorView, JSONValue)] = [
+      (phone, ["mfaEnrollmentId": "e1", "displayName": "Work", "enrolledAt": time, "phoneInfo": "+*******0100"]),
+      (totp, ["mfaEnrollmentId": "e2", "enrolledAt": time, "totpInfo": [:]]),
+    ]
+    for (factor, info) in answers {
+      expectLink(.revertSecondFactor, factor: factor)
+      #expect(
+        try await fixture.post(Self.v1 + "resetPassword", #"{"oobCode":"c"}"#) == [
+          "kind": "identitytoolkit#ResetPasswordResponse", "email": "ada@example.com",
+          "requestType": "REVERT_SECOND_FACTOR_ADDITION", "mfaInfo": info,
+        ])
+      #expect(
+        try await fixture.post(Self.v1 + "update", #"{"oobCode":"c"}"#) == [
+          "kind": "identitytoolkit#SetAccountInfoResponse", "localId": "local-1", "email": "ada@example.com",
+        ])
     }
   }
 

@@ -20,6 +20,8 @@ import Testing
       "INVALID_EMAIL", "MISSING_EMAIL", "MISSING_PASSWORD", "EMAIL_NOT_FOUND", "INVALID_PASSWORD",
       "INVALID_LOGIN_CREDENTIALS", "INVALID_OOB_CODE", "EXPIRED_OOB_CODE", "UNAUTHORIZED_DOMAIN",
       "CREDENTIAL_MISMATCH", "DUPLICATE_LOCAL_ID", "CLAIMS_TOO_LARGE", "INVALID_CLAIMS", "INVALID_DURATION",
+      "UNVERIFIED_EMAIL", "SECOND_FACTOR_EXISTS", "SECOND_FACTOR_LIMIT_EXCEEDED", "MFA_ENROLLMENT_NOT_FOUND",
+      "MISSING_MFA_PENDING_CREDENTIAL", "INVALID_MFA_PENDING_CREDENTIAL", "MISSING_MFA_ENROLLMENT_ID",
     ])
   func `Codes of the protocol are passed on with our text`(code: String) {
     let error = ProtocolError(
@@ -36,6 +38,34 @@ import Testing
       .invalidAccessToken: 401, .insufficientPermission: 403, .configurationNotFound: 404, .configurationExists: 409,
     ]
     #expect(ProtocolError(APIError(code, "x")).status == (ours.contains(code) ? 500 : others[code] ?? 400))
+  }
+
+  @Test(
+    arguments: [
+      (
+        APIError(.unsupportedFirstFactor, "MFA is not available for the given first factor."),
+        "UNSUPPORTED_FIRST_FACTOR : MFA is not available for the given first factor."
+      ),
+      (
+        APIError(
+          .unsupportedFirstFactor, "A phone number cannot be set as a first factor on an SMS based MFA user."),
+        "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user."
+      ),
+      (
+        APIError(.unverifiedEmail, "x"),
+        "UNVERIFIED_EMAIL : Need to verify email first before enrolling second factors."
+      ),
+      (
+        APIError(.secondFactorExists, "x", field: "phoneNumber"),
+        "SECOND_FACTOR_EXISTS : Phone number already enrolled as second factor for this account."
+      ),
+      (APIError(.secondFactorExists, "x"), "SECOND_FACTOR_EXISTS"),
+      (APIError(.consentRequired, "Consent to linking first."), "CONSENT_REQUIRED : Consent to linking first."),
+      (APIError(.consentRequired, ""), "CONSENT_REQUIRED : The user has to consent first."),
+    ])
+  func `Second factors and consents are refused in Google's words`(refusal: APIError, message: String) {
+    let error = ProtocolError(refusal)
+    #expect(error.status == 400 && error.message == message)
   }
 
   @Test func `A region that is off is told apart`() {

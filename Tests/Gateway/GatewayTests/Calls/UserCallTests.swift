@@ -69,13 +69,83 @@ import Testing
   @Test(
     arguments: [
       ("{}", "MISSING_LOCAL_ID"), (#"{"localId":"a","idToken":"t"}"#, "UNEXPECTED_PARAMETER : ID token"),
-      (#"{"localId":"a","mfa":{"enrollments":[{"phoneInfo":"+1"}]}}"#, "NOT_IMPLEMENTED : A second factor"),
+      (#"{"localId":"a","mfa":{"enrollments":[{"emailInfo":{}}]}}"#, "NOT_IMPLEMENTED : An address as second factor"),
+      (#"{"localId":"a","mfa":{"enrollments":[{"enrolledAt":"soon"}]}}"#, "Invalid JSON payload received."),
+      (#"{"localId":"a","mfa":[]}"#, "Invalid JSON payload received."),
       (#"{"localId":"a","validSince":"99999999999999999"}"#, "Invalid JSON payload received."),
     ])
   func `What cannot be changed is refused before anything is asked`(json: String, message: String) async throws {
     let fixture = try CallFixture()
     let error = try await fixture.refusal(Self.path + ":update", json, bearer: Self.bearer)
     #expect(error.message.hasPrefix(message) && fixture.services.messages.isEmpty)
+  }
+
+  private static let factors = #"""
+    [{"mfaEnrollmentId":"e-1","displayName":"Work","totpInfo":{}},
+    {"phoneInfo":"+14155550123","enrolledAt":"2026-07-01T12:00:00.500Z"}]
+    """#
+
+  @Test(
+    arguments: [
+      ("accounts:update", #""mfa":{"enrollments":\#(factors)}"#, 2), ("accounts:update", #""mfa":{}"#, 0),
+      ("accounts:update", #""mfa":{"enrollments":[]}"#, 0), ("accounts:update", #""displayName":"""#, nil),
+      ("accounts:update", #""mfa":null"#, nil), ("accounts", #""mfaInfo":\#(factors)"#, 2),
+      ("accounts:batchCreate", #""mfaInfo":\#(factors)"#, 2), ("accounts:batchCreate", #""email":"a@b.c""#, nil),
+    ] as [(String, String, Int?)])
+  func `Second factors that an administrator writes take the place of others`(call: String, json: String, count: Int?)
+    async throws
+  {
+    let fixture = try CallFixture()
+    var work = UserSecondFactor(enrollmentID: "e-1")
+    work.displayName = "Work"
+    var phone = UserSecondFactor(phoneNumber: "+14155550123")
+    phone.enrolledAt = UnixTime(milliseconds: 1_782_907_200_500)
+    let expected = count.map { Array([work, phone].prefix($0)) }
+    let check: @Sendable (UserFields) -> Void = { #expect($0.secondFactors == expected) }
+    fixture.services.on(CreateAccount.self) { command, asked in
+      check(try UserFields(text: Secret(asked.open(command.user))))
+      return AccountChanged(account: Self.view("a"))
+    }
+    fixture.services.on(ChangeAccount.self) { command, asked in
+      check(try UserFields(text: Secret(asked.open(command.user))))
+      return AccountChanged(account: Self.view("a"))
+    }
+    fixture.services.on(ImportAccounts.self) { command, asked in
+      check(try UserBatch(text: Secret(asked.open(command.batch))).users[0])
+      return AccountsImported(refused: [])
+    }
+    let user = #"{"localId":"a",\#(json)}"#
+    _ = try await fixture.post(
+      CallFixture.v1 + "projects/example/" + call, call.hasSuffix("batchCreate") ? #"{"users":[\#(user)]}"# : user,
+      bearer: Self.bearer)
+    #expect(fixture.services.messages.count == 1 && fixture.services.problems == [])
+  }
+
+  @Test func `A second factor of a wrong form is an error of its field`() async throws {
+    let fixture = try CallFixture()
+    fixture.services.refuse(ChangeAccount.self, APIError(.invalidArgument, "x", field: "secondFactors"))
+    let error = try await fixture.refusal(Self.path + ":update", #"{"localId":"a","mfa":{}}"#, bearer: Self.bearer)
+    #expect(error.status == 400 && error.message.contains("mfaInfo"))
+  }
+
+  @Test func `An administrator is shown the second factors of a user`() async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(FindAccounts.self) { _, _ in
+      var account = Self.view("a")
+      var phone = SecondFactorView(enrollmentID: "e-1", kind: .phone, enrolledAt: CallFixture.now)
+      (phone.phoneNumber, phone.displayName) = ("+14155550123", "Work")
+      account.secondFactors = [
+        phone, SecondFactorView(enrollmentID: "e-2", kind: .totp, enrolledAt: CallFixture.now),
+      ]
+      return AccountsFound(accounts: [account])
+    }
+    let answer = try await fixture.post(Self.path + ":lookup", #"{"localId":["a"]}"#, bearer: Self.bearer)
+    let enrolledAt = JSONValue.text(CallFixture.now.rfc3339WithMilliseconds)
+    #expect(
+      answer["users"]?.array.first?["mfaInfo"] == [
+        ["mfaEnrollmentId": "e-1", "displayName": "Work", "enrolledAt": enrolledAt, "phoneInfo": "+14155550123"],
+        ["mfaEnrollmentId": "e-2", "enrolledAt": enrolledAt, "totpInfo": [:]],
+      ])
   }
 
   @Test func `A look-up is split, and each user shown once`() async throws {
@@ -126,7 +196,8 @@ import Testing
   @Test(
     arguments: [
       (APIErrorCode.invalidAccessToken, 401, "UNAUTHENTICATED"), (.insufficientPermission, 403, "PERMISSION_DENIED"),
-      (.duplicateLocalID, 400, nil), (.claimsTooLarge, 400, nil), (.configurationNotFound, 404, "NOT_FOUND"),
+      (.duplicateLocalID, 400, nil), (.unverifiedEmail, 400, nil), (.secondFactorExists, 400, nil),
+      (.claimsTooLarge, 400, nil), (.configurationNotFound, 404, "NOT_FOUND"),
       (.configurationExists, 409, "ALREADY_EXISTS"),
     ] as [(APIErrorCode, Int, String?)])
   func `Refusals of administrators have their statuses`(code: APIErrorCode, status: Int, word: String?)

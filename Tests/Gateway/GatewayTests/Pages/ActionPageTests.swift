@@ -22,7 +22,8 @@ import Testing
   }
 
   private func expectLink(
-    _ purpose: MailLinkPurpose, email: String = "ada@example.com", newEmail: String? = nil, weakest: Int = 0
+    _ purpose: MailLinkPurpose, email: String = "ada@example.com", newEmail: String? = nil,
+    factor: SecondFactorView? = nil, weakest: Int = 0
   ) {
     fixture.services.on(ApplyMailLink.self) { [asked] command, message in
       let password = try message.open(ifAny: command.newPassword)
@@ -33,6 +34,7 @@ import Testing
       }
       var reply = MailLinkApplied(purpose: purpose, email: email)
       reply.newEmail = newEmail
+      reply.secondFactor = factor
       return reply
     }
   }
@@ -69,7 +71,9 @@ import Testing
 
   // MARK: Looking
 
-  @Test(arguments: [MailLinkPurpose.verifyAddress, .changeAddress, .recoverAddress, .resetPassword])
+  @Test(arguments: [
+    MailLinkPurpose.verifyAddress, .changeAddress, .recoverAddress, .revertSecondFactor, .resetPassword,
+  ])
   func `Opening a link shows what it does, and spends nothing`(purpose: MailLinkPurpose) async throws {
     expectLink(purpose, newEmail: [.changeAddress, .recoverAddress].contains(purpose) ? "bo@example.com" : nil)
     for _ in 0..<10 {
@@ -126,6 +130,23 @@ import Testing
     #expect(shown.html.contains("href=\"https://example.firebaseapp.com/done?\(query)#top\""))
     #expect(try await open(form: "").hasForm == false)
     #expect(spent.isEmpty)
+  }
+
+  @Test(arguments: [("+*******0100", "<b>Ada's</b>"), (nil, "<b>Ada's</b>"), (nil, nil)] as [(String?, String?)])
+  func `A new second factor is shown, and its removal tells to choose a new password`(
+    number: String?, name: String?
+  ) async throws {
+    let kind: SecondFactorKind = number == nil ? .totp : .phone
+    var factor = SecondFactorView(enrollmentID: "e", kind: kind, enrolledAt: UnixTime(seconds: 0))
+    (factor.phoneNumber, factor.displayName) = (number, name)
+    expectLink(.revertSecondFactor, factor: factor)
+    let shown = try await open()
+    #expect(shown.html.contains("<h1>Take the second sign-in step back</h1>") && spent.isEmpty)
+    #expect(shown.html.contains("<bdi>+*******0100</bdi>") == (number != nil))
+    #expect(shown.html.contains("<bdi>&lt;b&gt;Ada&#39;s&lt;/b&gt;</bdi>") == (number == nil && name != nil))
+    let done = try await open(form: "")
+    #expect(done.page.status == 200 && !done.hasForm && spent == [nil])
+    #expect(done.html.contains("all devices are signed out") && done.html.contains("choose a new one"))
   }
 
   // MARK: Spending

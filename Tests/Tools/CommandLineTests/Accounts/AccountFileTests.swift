@@ -120,7 +120,14 @@ import Testing
       (#"{"localId":"a","createdAt":"soon"}"#, "createdAt is not a time in milliseconds"),
       (#"{"localId":"a","createdAt":-1}"#, "createdAt is not a time in milliseconds"),
       (#"{"localId":"a","disabled":"maybe"}"#, "disabled is neither true nor false"),
-      (#"{"localId":"a","mfaInfo":[]}"#, "has a member that is not imported: mfaInfo"),
+      (#"{"localId":"a","tenantId":"b"}"#, "has a member that is not imported: tenantId"),
+      (#"{"localId":"a","mfaInfo":{}}"#, "mfaInfo is not a list"),
+      (#"{"localId":"a","mfaInfo":[{}]}"#, "mfaInfo has an entry with neither mfaEnrollmentId nor phoneInfo"),
+      (#"{"localId":"a","mfaInfo":[{"emailInfo":{}}]}"#, "has a member that is not imported: emailInfo"),
+      (
+        #"{"localId":"a","mfaInfo":[{"phoneInfo":"+1","enrolledAt":"soon"}]}"#,
+        "enrolledAt is not a time as in RFC 3339"
+      ),
       (#"{"localId":"a","+1415":1}"#, "has a member that is not imported"),
       (#"{"localId":"a","providerUserInfo":{}}"#, "providerUserInfo is not a list"),
       (#"{"localId":"a","providerUserInfo":[1]}"#, "providerUserInfo has something that is not an object"),
@@ -210,6 +217,23 @@ import Testing
     #expect(csv.map(\.line) == Array(1...5_000))
   }
 
+  @Test func `Second factors of a JSON file, and none`() async throws {
+    let users = [
+      #"""
+      [{"mfaEnrollmentId":"e-1","displayName":"Work","phoneInfo":"+14155550100",
+      "enrolledAt":"2026-07-01T12:00:00.500Z"},{"mfaEnrollmentId":"e-2","totpInfo":{}}]
+      """#,
+      #"[{"phoneInfo":"+*******0123","unobfuscatedPhoneInfo":"+14155550123"}]"#, "[]", "null",
+    ].enumerated().map { #"{"localId":"\#($0)","mfaInfo":\#($1)}"# }
+    let factors = try await rows(#"{"users":[\#(users.joined(separator: ","))]}"#, .json)
+      .map { try $0.user.get().secondFactors }
+    var work = UserSecondFactor(enrollmentID: "e-1", phoneNumber: "+14155550100")
+    (work.displayName, work.enrolledAt) = ("Work", UnixTime(milliseconds: 1_782_907_200_500))
+    #expect(factors[0] == [work, UserSecondFactor(enrollmentID: "e-2")])
+    #expect(factors[1] == [UserSecondFactor(phoneNumber: "+14155550123")])
+    #expect(factors[2...] == [[], nil])
+  }
+
   // MARK: What is written
 
   private func account(_ id: String) -> AccountView {
@@ -224,6 +248,9 @@ import Testing
       identity.displayName = "\"Ada\""
       return identity
     }
+    var phone = SecondFactorView(enrollmentID: "e-1", kind: .phone, enrolledAt: time)
+    (phone.phoneNumber, phone.displayName) = ("+14155550199", "\"Work\"")
+    account.secondFactors = [phone, SecondFactorView(enrollmentID: "e-2", kind: .totp, enrolledAt: time)]
     return account
   }
 
@@ -262,6 +289,12 @@ import Testing
     #expect(user.lastLoginAt == wanted.lastLoginAt)
     #expect(user.identities?.map(\.subject).sorted() == wanted.identities?.map(\.subject))
     #expect(user.identities?.allSatisfy { $0.displayName == "\"Ada\"" } == true)
+    // CSV has no column for them.
+    let factors = format == .csv ? nil : wanted.secondFactors
+    #expect(user.secondFactors?.map(\.enrollmentID) == factors?.map(\.enrollmentID))
+    #expect(user.secondFactors?.map(\.phoneNumber) == factors?.map(\.phoneNumber))
+    #expect(user.secondFactors?.map(\.displayName) == factors?.map(\.displayName))
+    #expect(user.secondFactors?.map(\.enrolledAt) == factors?.map(\.enrolledAt))
     let exported = hash?.exported
     let raw = exported.map { Base64.encode($0.hash) }
     #expect(user.passwordHash == (format == .csv ? raw : hash.map { Base64.encode(Array($0.stored.utf8)) }))

@@ -50,7 +50,7 @@ struct CustomTokenOrder: CommandOrder {
     if found?.isDisabled == true { return CommandAnswer(.userDisabled) }
     var account = if let found { found } else { try AccountRecord(token.localID, project: project, at: set.now) }
     // It has a way back now.
-    account.isAnonymous = false
+    (account.isAnonymous, account.isSelfMade) = (false, false)
     let first = FirstFactor(
       provider: .custom, reader: reader, runs: runs, cause: envelope, claims: token.claims)
     let outcome = try first.finish(account, isNewUser: found == nil, in: &set)

@@ -39,6 +39,7 @@ struct ImportedUser: Sendable {
     if let conflict = try fields.conflict(with: id, in: project, set) { return conflict }
     let stored = try existing?.hasPassword == true ? PasswordRecord.find(id, in: set)?.hash : nil
     var account = try account(existing, at: set.now)
+    if let refusal = fields.secondFactors.apply(to: &account, .leftOut, at: set.now) { return refusal }
     if let hash, hash != stored {
       try account.setPassword(hash, in: &set)
     } else if hash == nil, stored != nil {
@@ -48,7 +49,8 @@ struct ImportedUser: Sendable {
     }
     guard account != existing else { return nil }
     // Its sessions, if there were any, were begun by what it had before.
-    if existing != nil, hash != stored { account.validSince = max(account.validSince, set.now.wholeSeconds) }
+    let hasLost = existing.map { !account.lostSecondFactors(from: $0).isEmpty } ?? false
+    if existing != nil, hash != stored || hasLost { account.validSince = max(account.validSince, set.now.wholeSeconds) }
     try account.store(in: &set)
     return nil
   }
@@ -75,7 +77,10 @@ struct ImportedUser: Sendable {
       account.identities.append(linked ?? LinkedIdentity(identity, linkedAt: createdAt))
     }
     account.unlinked = existing?.unlinked ?? []
-    account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }.compactMap(\.grant)
+    account.secondFactors = existing?.secondFactors ?? []
+    account.consents = existing?.consents ?? []
+    account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }
+      .compactMap(\.lostGrant)
     return account
   }
 }

@@ -22,6 +22,7 @@ struct AccountChange: Sendable {
       account.phoneNumber = number
       (account.isNumberFictional, account.numberTrustedFrom) = (false, nil)
     }
+    if let refusal = fields.secondFactors.apply(to: &account, at: set.now) { return refusal }
     if let password { try account.setPassword(password, in: &set) }
     try account.removeLostPassword(of: before, in: &set)
     if let isDisabled = fields.isDisabled { account.isDisabled = isDisabled }
@@ -54,7 +55,8 @@ struct AccountChange: Sendable {
     if let isVerified = fields.isEmailVerified, account.email != nil { account.isEmailVerified = isVerified }
   }
 
-  /// With another password or address all end, and those that a lost way began: a thief may have one.
+  /// With another password or address all end, and those that a lost way or a lost second factor began: a thief may have
+  /// one.
   private func endSessions(
     of account: inout AccountRecord, before: AccountRecord, hasNewPassword: Bool, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -70,9 +72,12 @@ struct AccountChange: Sendable {
     var lost = Set(before.ways).subtracting(account.ways)
     if before.phoneNumber != nil, account.phoneNumber != before.phoneNumber { lost.insert(SignInProvider.phone.name) }
     let providers = Set(lost.map(SignInProvider.init(name:)))
-    guard !providers.isEmpty || account.validSince != before.validSince else { return }
+    let factors = account.lostSecondFactors(from: before)
+    guard !providers.isEmpty || !factors.isEmpty || account.validSince != before.validSince else { return }
     for session in try sessions.all(of: account, in: set)
-    where providers.contains(session.firstFactor) || session.authTime < account.validSince {
+    where providers.contains(session.firstFactor) || session.enrollmentID.map(factors.contains) ?? false
+      || session.authTime < account.validSince
+    {
       try set.remove(session.id)
     }
   }

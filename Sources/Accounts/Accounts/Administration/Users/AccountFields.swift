@@ -19,6 +19,7 @@ struct AccountFields: Sendable {
   let claims: String?
   let validSince: UnixTime?
   let identities: [UserIdentity]
+  let secondFactors: SecondFactorFields
 
   init(_ user: UserFields) throws(APIError) {
     localID = try user.localID.map(Self.localID)
@@ -27,12 +28,13 @@ struct AccountFields: Sendable {
     let (attributes, providers) = (Set(user.deleteAttributes ?? []), Set(user.deleteProviders ?? []))
     profile = try ProfileChange(
       displayName: user.displayName, photoURL: user.photoURL, without: attributes, unlinking: providers)
-    phoneNumber = try user.phoneNumber.map(Self.number)
+    phoneNumber = try user.phoneNumber.map { number throws(APIError) in try Self.number(number, "phoneNumber") }
     isDisabled = user.disabled
     setsClaims = user.customAttributes != nil
     claims = try user.customAttributes.flatMap(CustomClaims.check)
     validSince = user.validSince
     identities = try Self.identities(user.identities ?? [])
+    secondFactors = try SecondFactorFields(user)
   }
 
   static func localID(_ text: String) throws(APIError) -> String {
@@ -44,11 +46,11 @@ struct AccountFields: Sendable {
   }
 
   /// Numbers of all countries, possible or not: an administrator answers for them.
-  static func number(_ text: String) throws(APIError) -> String {
+  static func number(_ text: String, _ field: String) throws(APIError) -> String {
     let digits = text.utf8.dropFirst()
     guard text.utf8.first == UInt8(ascii: "+"), (7...15).contains(digits.count),
       digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), digits.first != UInt8(ascii: "0")
-    else { throw APIError(.invalidPhoneNumber, "the phone number is not in E.164", field: "phoneNumber") }
+    else { throw APIError(.invalidPhoneNumber, "the phone number is not in E.164", field: field) }
     return text
   }
 

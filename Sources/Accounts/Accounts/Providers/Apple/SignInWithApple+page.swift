@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
@@ -24,12 +25,35 @@ extension SignInWithApple: PageProvider {
   func finish(
     _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
   ) async throws(APIError) -> ProvenIdentity {
-    let found = try await page.tokens(credential, of: flow, secret: clientSecret(flow.clientID, of: project, at: now))
-    let claims = try await tokens.verify(found.idToken, of: flow, in: project, at: now)
-    var identity = try identity(claims, user: credential.user, at: now)
-    identity.take(found)
-    identity.grant = found.refreshToken.flatMap { grants?.seal($0, of: flow.clientID, app: flow.app) }
-    return identity
+    try await outcome(flow, with: credential, for: project, at: now).identity.get()
+  }
+
+  func outcome(
+    _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async -> CheckedCredential {
+    var lost: LostGrant?
+    do throws(APIError) {
+      let found = try await page.tokens(credential, of: flow, secret: clientSecret(flow.clientID, of: project, at: now))
+      let grant = found.refreshToken.flatMap { grants?.seal($0, of: flow.clientID, app: flow.app) }
+      lost = grant.flatMap { Self.lost($0, with: found.idToken) }
+      let claims = try await tokens.verify(found.idToken, of: flow, in: project, at: now)
+      var identity = try identity(claims, user: credential.user, at: now)
+      identity.take(found)
+      identity.grant = grant
+      return CheckedCredential(.success(identity))
+    } catch {
+      return CheckedCredential(.failure(error), lost: lost)
+    }
+  }
+
+  /// The grant beside an ID token that may yet be refused. Apple itself has answered, over TLS (OpenID Connect Core 1.0,
+  /// section 3.1.3.7), so the token says whose grant it is. Without that it is left alone: a revocation could end a later
+  /// sign-in of the user.
+  private static func lost(_ grant: ProviderGrant, with idToken: String?) -> LostGrant? {
+    guard let subject = idToken.flatMap({ ProviderTokens.part($0, 1) })?["sub"]?.text,
+      (1...ProvenIdentity.maxSubjectBytes).contains(subject.utf8.count)
+    else { return nil }
+    return LostGrant(grant: grant, subject: subject)
   }
 
   private func clientSecret(

@@ -22,4 +22,32 @@ protocol PageProvider: IdentityProvider {
   func finish(
     _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
   ) async throws(APIError) -> ProvenIdentity
+
+  /// The same, with what a failure leaves.
+  func outcome(
+    _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async -> CheckedCredential
+}
+
+extension PageProvider {
+  func outcome(
+    _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async -> CheckedCredential {
+    do throws(APIError) {
+      return CheckedCredential(.success(try await finish(flow, with: credential, for: project, at: now)))
+    } catch {
+      return CheckedCredential(.failure(error))
+    }
+  }
+}
+
+/// Outcome of the check of a credential.
+struct CheckedCredential: Sendable {
+  var identity: Result<ProvenIdentity, APIError>
+  /// Grant of a code that was exchanged for tokens which are refused.
+  var lost: LostGrant?
+
+  init(_ identity: Result<ProvenIdentity, APIError>, lost: LostGrant? = nil) {
+    (self.identity, self.lost) = (identity, lost)
+  }
 }

@@ -6,11 +6,12 @@ import Projects
 /// Revocation of grants by the coordinator, again and again until Apple has heard of it.
 ///
 /// ```
-/// identity gone ──> revocation.start <──────────────┬──┐
-///                        │    └──> refused, no reply┘  │
-///                        └──> looks ──┬──> not reached ┘
-///                                     ├──> revoked
-///                                     └──> failed: Apple refuses it, or a week is over
+/// identity gone ──┬──> given to the account that has the identity by now
+///                 └──> revocation.start <──────────────┬──┐
+///                           │    └──> refused, no reply┘  │
+///                           └──> looks ──┬──> not reached ┘
+///                                        ├──> revoked
+///                                        └──> failed: Apple refuses it, or a week is over
 /// ```
 struct GrantFlow: Flow {
   let projects: ProjectsSource
@@ -18,18 +19,20 @@ struct GrantFlow: Flow {
   /// Its keys open what the coordinator opens.
   let sealer: Sealer
   let grants: GrantSealer
+  private let tickets: Tickets
   let replyQueue: String
   let metrics: GrantMetrics
-  private let upkeep: GrantUpkeep
+  private let upkeep: SealUpkeep
 
   init(_ parts: AccountParts) {
     projects = parts.rules.projects
     eraser = parts.deletion.eraser
     sealer = parts.sealer
     grants = parts.grants
+    tickets = parts.reader.tickets
     replyQueue = parts.replyQueue
     metrics = GrantMetrics(parts.metrics, logger: parts.logger)
-    upkeep = GrantUpkeep(grants: parts.grants, logger: parts.logger)
+    upkeep = SealUpkeep(grants: parts.grants, secrets: parts.sharedSecrets, logger: parts.logger)
   }
 
   var reports: [ReportKind] {
@@ -53,12 +56,23 @@ struct GrantFlow: Flow {
           return try end(revocation, .failed, in: &set)
         }
         try step(revocation, in: &set)
-      }
+      },
+      DueRecords(Ticket.kind, part: MaintenancePart(rawValue: "end_pending_tokens")) {
+        [tickets] record, set throws(StoreError) in
+        let unused: OpenTicket<ProvenIdentity>? = try tickets.content(of: record, .pendingCredential)
+        if let unused, let grant = unused.content.grant {
+          try GrantRevocation.begin(
+            LostGrant(grant: grant, subject: unused.content.subject), of: unused.ticket.project, as: record.id.text,
+            in: &set)
+        }
+        try set.remove(record.id)
+      },
     ]
   }
 
   /// Starts the operation, or looks at it.
   func step(_ before: GrantRevocation, in set: inout WorkingSet) throws(StoreError) {
+    if before.operationID == nil, try giveBack(before, in: &set) { return }
     var revocation = before
     let next = revocation.advance(at: set.now)
     if let operationID = revocation.operationID {
@@ -72,6 +86,26 @@ struct GrantFlow: Flow {
     }
     // A project that is not configured at present may be so again, and a key that is missing may come back.
     try revocation.store(dueAt: next.dueAt, in: &set)
+  }
+
+  /// Gives the grant to the account that has its identity by now: at Apple, a revocation ends what the user has allowed,
+  /// that account's own grant with it.
+  /// - Returns: whether there is such an account.
+  private func giveBack(_ revocation: GrantRevocation, in set: inout WorkingSet) throws(StoreError) -> Bool {
+    let provider = AppleRevocation.provider
+    guard let subject = revocation.subject else { return false }
+    let key = try AccountRecord.key(ofIdentity: subject, at: provider, project: revocation.project)
+    guard var account = try AccountRecord.find(holderOf: key, in: set) else { return false }
+    if let present = account.identity(at: provider)?.grant {
+      // Another client's does not end with it. One of the same client is the later one, and ends both.
+      guard present.clientID == revocation.grant.clientID else { return false }
+    } else {
+      account.take(revocation.grant, at: provider)
+      try account.store(in: &set)
+    }
+    metrics.countReturn(in: &set)
+    try finish(revocation, .notTold, in: &set)
+    return true
   }
 
   private func start(
@@ -102,6 +136,12 @@ struct GrantFlow: Flow {
     _ revocation: GrantRevocation, _ ending: AccountErased.Apple, in set: inout WorkingSet
   ) throws(StoreError) {
     metrics.count(ending, in: &set)
+    try finish(revocation, ending, in: &set)
+  }
+
+  private func finish(
+    _ revocation: GrantRevocation, _ ending: AccountErased.Apple, in set: inout WorkingSet
+  ) throws(StoreError) {
     try set.remove(revocation.id)
     guard let id = revocation.erasure.flatMap({ RecordID(Erasure.kind, $0) }) else { return }
     var keys = StoreKeys()
@@ -114,7 +154,7 @@ struct GrantFlow: Flow {
 /// The coordinator's reply to the start of a revocation, or to a look at its operation.
 struct GrantReply: Report {
   private enum Content {
-    case started(operationID: String)
+    case started(SubjectRevocations.Operation)
     case state(OperationStatus)
     case refused(APIError)
   }
@@ -136,7 +176,8 @@ struct GrantReply: Report {
     self.id = id
     self.flow = flow
     switch received.envelope.type {
-    case OperationStarted.type: content = .started(operationID: try OperationStarted(json: received.body).operationID)
+    case OperationStarted.type:
+      content = .started(SubjectRevocations.Operation(try OperationStarted(json: received.body)))
     case OperationStatus.type: content = .state(try OperationStatus(json: received.body))
     default: content = .refused(try ErrorReply(json: received.body).error)
     }
@@ -148,10 +189,13 @@ struct GrantReply: Report {
     guard let record = try set.record(id) else { return }
     var revocation = try GrantRevocation(record)
     switch content {
-    case .started(let operationID):
+    case .started(let operation):
       // A reply that comes again would begin another row of looks.
       guard revocation.operationID == nil else { return }
-      revocation.operationID = operationID
+      revocation.operationID = operation.id
+      if let subject = revocation.subject {
+        try SubjectRevocations.note(operation, of: subject, project: revocation.project, in: &set)
+      }
       try flow.step(revocation, in: &set)
     case .state(let status):
       guard status.operationID == revocation.operationID, status.kind == .appleRevocation else { return }
@@ -197,14 +241,18 @@ struct GrantMetrics: Sendable {
     self.logger = logger
     outcomes = registry.counter(
       "countersign_grant_revocations_total",
-      "Revocations of refresh tokens that accounts kept: revoked, failed (for good), refused (and tried again).",
+      "Revocations of refresh tokens that accounts kept: revoked, failed (for good), refused (and tried again), returned (to an account that has the identity anew).",
       labels: ["outcome"])
     // An alert must see the first.
-    for outcome in ["revoked", "failed", "refused"] { _ = outcomes.with(outcome) }
+    for outcome in ["revoked", "failed", "refused", "returned"] { _ = outcomes.with(outcome) }
   }
 
   func count(_ ending: AccountErased.Apple, in set: inout WorkingSet) {
     set.afterCommit { [outcomes] in outcomes.with(ending.rawValue).increment() }
+  }
+
+  func countReturn(in set: inout WorkingSet) {
+    set.afterCommit { [outcomes] in outcomes.with("returned").increment() }
   }
 
   func count(refusal reason: String, in set: inout WorkingSet) {

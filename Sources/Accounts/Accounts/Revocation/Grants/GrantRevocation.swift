@@ -9,6 +9,8 @@ struct GrantRevocation: Sendable {
   static let kind = RecordKind("grantRevocation")
   /// Time for which the coordinator, and by it Apple, is asked.
   static let patience = Erasure.patience
+  /// Time that a user has to repeat a sign-in that has failed behind the page.
+  static let respite = Duration.seconds(3600)
   /// Time between two starts, by their number. The last one goes for all further ones.
   static let pauses = Erasure.pauses
   /// Time between two looks at an operation that runs, likewise.
@@ -19,6 +21,8 @@ struct GrantRevocation: Sendable {
   let id: RecordID
   let project: String
   let grant: ProviderGrant
+  /// Subject that it is of.
+  let subject: String?
   let beganAt: UnixTime
   /// ID of the ``Erasure`` that waits for its end, of a deleted account.
   let erasure: String?
@@ -31,27 +35,31 @@ struct GrantRevocation: Sendable {
   ///
   /// - Parameter place: distinguishes the grants that an account loses at once.
   static func begin(
-    _ grant: ProviderGrant, of account: AccountRecord, place: Int = 0, erasure: RecordID? = nil,
+    _ lost: LostGrant, of account: AccountRecord, place: Int = 0, erasure: RecordID? = nil,
     in set: inout WorkingSet
   ) throws(StoreError) {
     try begin(
-      grant, of: account.project, as: "\(account.id.text).\(set.now.milliseconds).\(place)", erasure: erasure, in: &set)
+      lost, of: account.project, as: "\(account.id.text).\(set.now.milliseconds).\(place)", erasure: erasure, in: &set)
   }
 
   /// Stores that of a grant which no account has.
-  /// - Parameter name: distinguishes it, and is the same in each run of the command.
+  /// - Parameters:
+  ///   - name: distinguishes it, and is the same in each run of the command.
+  ///   - respite: time until its first step.
   static func begin(
-    _ grant: ProviderGrant, of project: String, as name: String, erasure: RecordID? = nil, in set: inout WorkingSet
+    _ lost: LostGrant, of project: String, as name: String, erasure: RecordID? = nil, after respite: Duration = .zero,
+    in set: inout WorkingSet
   ) throws(StoreError) {
     guard let id = RecordID(kind, name) else { throw StoreError.unreadableBody }
-    let revocation = Self(id: id, project: project, grant: grant, beganAt: set.now, erasure: erasure?.text)
-    try revocation.store(isNew: true, dueAt: set.now, in: &set)
+    let revocation = Self(id: id, project: project, of: lost, beganAt: set.now, erasure: erasure?.text)
+    try revocation.store(isNew: true, dueAt: set.now + respite, in: &set)
   }
 
-  private init(id: RecordID, project: String, grant: ProviderGrant, beganAt: UnixTime, erasure: String?) {
+  private init(id: RecordID, project: String, of lost: LostGrant, beganAt: UnixTime, erasure: String?) {
     self.id = id
     self.project = project
-    self.grant = grant
+    grant = lost.grant
+    subject = lost.subject
     self.beganAt = beganAt
     self.erasure = erasure
   }
@@ -90,5 +98,6 @@ extension GrantRevocation: StoredRecord {
     operationID = fields.optional(5, revocation?.operationID)
     starts = try fields.required(6, revocation?.starts)
     lookCount = try fields.required(7, revocation?.lookCount)
+    subject = fields.optional(8, revocation?.subject)
   }
 }

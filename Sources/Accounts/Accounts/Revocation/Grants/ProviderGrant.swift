@@ -22,11 +22,21 @@ extension ProviderGrant: FieldCoded {
   }
 }
 
+/// A grant whose identity has gone, with its subject at Apple. `nil` where no check has told it.
+struct LostGrant: Sendable, Hashable {
+  let grant: ProviderGrant
+  let subject: String?
+}
+
+extension LinkedIdentity {
+  var lostGrant: LostGrant? { grant.map { LostGrant(grant: $0, subject: subject) } }
+}
+
 extension AccountRecord {
   /// Puts a grant on the identity that it is of. Another client's does not end with the new one.
   mutating func take(_ grant: ProviderGrant, at provider: String) {
     guard let index = identities.firstIndex(where: { $0.provider == provider }) else { return }
-    if let former = identities[index].grant, former.clientID != grant.clientID { lostGrants.append(former) }
+    if let former = identities[index].lostGrant, former.grant.clientID != grant.clientID { lostGrants.append(former) }
     identities[index].grant = grant
   }
 }
@@ -37,37 +47,28 @@ struct GrantSealer: Sendable {
   static let maxTokenBytes = 4096
   private static let form = "countersign grant"
 
-  private let ring: KeyRing
+  private let seal: TokenKeySeal
 
   init(_ ring: KeyRing) {
-    self.ring = ring
+    seal = TokenKeySeal(ring)
   }
 
   /// `nil` for a token that cannot be kept: it is empty or too long.
   func seal(_ token: Secret, of clientID: String, app: String?) -> ProviderGrant? {
     let bytes = Array(token.reveal().utf8)
-    guard (1...Self.maxTokenBytes).contains(bytes.count), let key = ring.sealing else { return nil }
-    do throws(JOSEError) {
-      let sealed = try JWE.seal(bytes, with: key, header: Self.header(clientID))
-      return ProviderGrant(clientID: clientID, app: app, sealedUnder: key.id, sealed: sealed)
-    } catch {
+    guard (1...Self.maxTokenBytes).contains(bytes.count), let sealed = seal.seal(bytes, Self.header(clientID)) else {
       return nil
     }
+    return ProviderGrant(clientID: clientID, app: app, sealedUnder: sealed.key, sealed: sealed.text)
   }
 
   /// `nil` for one that is sealed under a key that is gone.
   func open(_ grant: ProviderGrant) -> Secret? {
-    do throws(JOSEError) {
-      let opened = try JWE.open(grant.sealed, with: ring)
-      guard Self.header(grant.clientID).allSatisfy({ opened.header[$0.key] == $0.value }) else { return nil }
-      return Secret(String(decoding: opened.plaintext, as: UTF8.self))
-    } catch {
-      return nil
-    }
+    seal.open(grant.sealed, Self.header(grant.clientID)).map { Secret(String(decoding: $0, as: UTF8.self)) }
   }
 
   /// Names of the keys that open and no longer seal.
-  var formerKeys: [String] { ring.opening.keys.filter { $0 != ring.sealing?.id }.sorted() }
+  var formerKeys: [String] { seal.formerKeys }
 
   /// The grant, sealed under the key that seals. `nil` for one that cannot be opened.
   func sealAgain(_ grant: ProviderGrant) -> ProviderGrant? {

@@ -23,7 +23,7 @@ extension UserFields {
     lastLoginAt = try Self.time("lastLoginAt", of: body, perSecond: 1_000)
     deleteAttributes = try body.deletedAttributes()
     deleteProviders = try body.deletedProviders()
-    if try Self.hasSecondFactors(body) { throw .notOffered(part: "A second factor") }
+    secondFactors = try UserSecondFactor.list(of: body)
   }
 
   /// A row of an import.
@@ -42,11 +42,6 @@ extension UserFields {
       throw .badField(name, expected: "a time since 1970, in \(perSecond == 1 ? "seconds" : "milliseconds")")
     }
     return UnixTime(milliseconds: Int64(number) * Int64(1_000 / perSecond))
-  }
-
-  private static func hasSecondFactors(_ body: CallBody) throws(ProtocolError) -> Bool {
-    if try !body.objects("mfaInfo").isEmpty { return true }
-    return try body.object("mfa")?.objects("enrollments").isEmpty == false
   }
 }
 

@@ -15,6 +15,8 @@ extension AccountView {
     user.put("initialEmail", initialEmail)
     user.put("customAttributes", customAttributes)
     user.put("phoneNumber", phoneNumber)
+    user.put("mfaInfo", objects: (secondFactors ?? []).map(\.enrollment))
+    user.put("consents", objects: (consents ?? []).map(\.entry))
     user.put("disabled", ifSo: disabled)
     user.put("createdAt", asText: createdAt.milliseconds)
     user.put("lastLoginAt", asText: lastLoginAt.milliseconds)

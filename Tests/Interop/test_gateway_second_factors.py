@@ -1,0 +1,440 @@
+"""Second factors over HTTP as the stock SDKs ask for them: enrolment, sign-in, withdrawal, and what each refuses.
+
+What an app is promised, and the test that shows it over HTTP:
+a number or an authenticator beside any first factor: PhoneFactorTest, TOTPFactorTest
+who may enrol: EnrollmentTest
+no first factor alone gets tokens: FirstFactorTest
+a pending credential counts once, for its own account, for ten minutes: PendingTest, LatePendingTest
+a code counts for what it was sent for: PurposeTest
+tokens say which factor was given, through refreshes: PhoneFactorTest, TOTPFactorTest
+the other sessions end with an enrolment: EnrollmentTest
+"""
+
+import base64
+import concurrent.futures
+import datetime
+import hashlib
+import hmac
+import json
+import struct
+import time
+import unittest
+
+import simulator
+from gateway_client import (
+    PASSWORD, PROJECT, TOKENS, Administrator, APIError, Apple, Assertions, Web, new_email, new_number, received_code, send)
+from identities import FacebookPerson
+from mailbox_of_relay import link
+from own_accounts import OwnAccounts
+from samples import wrong
+
+FICTIONAL, FICTIONAL_CODE = "+16505554567", "123456"
+CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
+PENDING_SECONDS = 600
+UNSUPPORTED = "UNSUPPORTED_FIRST_FACTOR"
+
+
+def totp(key, period=30, digits=6, steps=0):
+    """A code of RFC 6238 by a key in Base32 without padding, of the step so many after the present one."""
+    secret = base64.b32decode(key + "=" * (-len(key) % 8))
+    digest = hmac.new(secret, struct.pack(">Q", int(time.time()) // period + steps), hashlib.sha1).digest()
+    offset = digest[-1] & 15
+    return f"{(struct.unpack('>I', digest[offset:offset + 4])[0] & 0x7FFFFFFF) % 10 ** digits:0{digits}d}"
+
+
+def masked(number):
+    return "+" + "*" * (len(number) - 5) + number[-4:]
+
+
+class Factors:
+    """The calls of second factors, as both SDKs make them."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def call(self, name, **body):
+        return self.client.call(f"accounts/mfa{name}", {field: value for field, value in body.items() if value is not None}, version="v2")
+
+    def start_phone(self, id_token, number, **proof):
+        answer = self.call("Enrollment:start", idToken=id_token, phoneEnrollmentInfo={"phoneNumber": number, **proof})
+        return answer["phoneSessionInfo"]["sessionInfo"]
+
+    def finish_phone(self, id_token, session, code, name=None):
+        return self.call(
+            "Enrollment:finalize", idToken=id_token, displayName=name, phoneVerificationInfo={"sessionInfo": session, "code": code})
+
+    def start_totp(self, id_token):
+        return self.call("Enrollment:start", idToken=id_token, totpEnrollmentInfo={})["totpSessionInfo"]
+
+    def finish_totp(self, id_token, session, code, name=None):
+        return self.call(
+            "Enrollment:finalize", idToken=id_token, displayName=name,
+            totpVerificationInfo={"sessionInfo": session, "verificationCode": code})
+
+    def withdraw(self, id_token, enrollment):
+        return self.call("Enrollment:withdraw", idToken=id_token, mfaEnrollmentId=enrollment)
+
+    def start_sign_in(self, pending, enrollment, **proof):
+        answer = self.call("SignIn:start", mfaPendingCredential=pending, mfaEnrollmentId=enrollment, phoneSignInInfo=proof)
+        return answer["phoneResponseInfo"]["sessionInfo"]
+
+    def finish_sign_in(self, pending, session, code):
+        return self.call("SignIn:finalize", mfaPendingCredential=pending, phoneVerificationInfo={"sessionInfo": session, "code": code})
+
+    def sign_in_with_totp(self, pending, enrollment, code):
+        return self.call(
+            "SignIn:finalize", mfaPendingCredential=pending, mfaEnrollmentId=enrollment, totpVerificationInfo={"verificationCode": code})
+
+    def enroll_phone(self, id_token, number, count=1, name=None):
+        session = self.start_phone(id_token, number)
+        return self.finish_phone(id_token, session, received_code(number, count=count), name)
+
+    def enroll_totp(self, id_token, name=None):
+        """The tokens, and the key."""
+        secret = self.start_totp(id_token)
+        key, period, digits = secret["sharedSecretKey"], secret["periodSec"], secret["verificationCodeLength"]
+        return self.finish_totp(id_token, secret["sessionInfo"], totp(key, period, digits), name), key
+
+
+class SecondFactorsTest(Assertions, unittest.TestCase):
+    def setUp(self):
+        self.web, self.apple, self.administrator = Web(), Apple(), Administrator()
+        self.factors = Factors(self.web)
+        self.addCleanup(simulator.clear_faults)
+
+    def new_user(self):
+        """A user by address and password, whose address is verified: address, ID and tokens."""
+        email = new_email()
+        local_id = self.web.sign_up(email)["localId"]
+        self.administrator.change(local_id, emailVerified=True)
+        return email, self.web.sign_in_with_password(email)
+
+    def new_phone_user(self, name=None):
+        """The same with a number as the second factor: address, number, tokens."""
+        email, user = self.new_user()
+        number = new_number()
+        return email, number, {**user, **self.factors.enroll_phone(user["idToken"], number, name=name)}
+
+    def pending(self, email, client=None):
+        return self.require_pending((client or self.web).sign_in_with_password(email))
+
+    def require_pending(self, answer):
+        """No tokens, and nothing that stands for them."""
+        self.assertFalse(set(answer) & (TOKENS | {"phoneNumber", "isNewUser", "temporaryProof", "pendingToken"}))
+        self.assertTrue(answer["localId"] and answer["mfaPendingCredential"] and answer["mfaInfo"])
+        for factor in answer["mfaInfo"]:
+            self.assertEqual(len({"phoneInfo", "totpInfo"} & set(factor)), 1)
+            datetime.datetime.fromisoformat(factor["enrolledAt"].replace("Z", "+00:00"))
+            self.assertRegex(factor["enrolledAt"], r"\.\d{3}Z$")
+        return answer
+
+    def require_factor(self, tokens, kind, enrollment, client=None):
+        """What the tokens say, also after a refresh."""
+        client = client or self.web
+        self.assertEqual(set(tokens), {"idToken", "refreshToken"})
+        refreshed = client.refresh(tokens["refreshToken"])
+        for token in [tokens["idToken"], refreshed["id_token"]]:
+            firebase = client.claims(token)["firebase"]
+            self.assertEqual((firebase.get("sign_in_second_factor"), firebase.get("second_factor_identifier")), (kind, enrollment))
+        return client.claims(tokens["idToken"])
+
+    def enrollments(self, id_token):
+        return self.web.lookup(id_token).get("mfaInfo", [])
+
+
+class PhoneFactorTest(SecondFactorsTest):
+    def test_enrol_sign_in_withdraw(self):
+        for client in [self.web, self.apple]:
+            with self.subTest(type(client).__name__):
+                factors = Factors(client)
+                email, user = self.new_user()
+                number = new_number()
+                enrolled = factors.enroll_phone(user["idToken"], number, name="Work")
+                [factor] = self.enrollments(enrolled["idToken"])
+                self.assertEqual((factor["phoneInfo"], factor["displayName"]), (number, "Work"))
+                enrollment = factor["mfaEnrollmentId"]
+                # Who has just proven the number has given it.
+                self.require_factor(enrolled, "phone", enrollment, client)
+                pending = self.pending(email, client)
+                [shown] = pending["mfaInfo"]
+                self.assertEqual((shown["mfaEnrollmentId"], shown["displayName"], shown["phoneInfo"]), (enrollment, "Work", masked(number)))
+                self.assertEqual((pending["localId"], pending["email"]), (user["localId"], email))
+                self.assertIs(pending["registered"], True)
+                self.assertNotIn(number, json.dumps(pending))
+                session = factors.start_sign_in(pending["mfaPendingCredential"], enrollment)
+                tokens = factors.finish_sign_in(pending["mfaPendingCredential"], session, received_code(number, count=2))
+                claims = self.require_factor(tokens, "phone", enrollment, client)
+                self.assertEqual((claims["sub"], claims["firebase"]["sign_in_provider"]), (user["localId"], "password"))
+                # The number is no way to sign in.
+                self.assertNotIn("phone_number", claims)
+                self.assertNotIn("phone", claims["firebase"]["identities"])
+                left = factors.withdraw(tokens["idToken"], enrollment)
+                self.assertEqual(set(left), {"idToken", "refreshToken"})
+                self.assertEqual(self.enrollments(left["idToken"]), [])
+                self.require_tokens(client.sign_in_with_password(email), client, "password", identities={"email": [email]})
+
+    def test_fictional_number(self):
+        email, user = self.new_user()
+        session = self.factors.start_phone(user["idToken"], FICTIONAL)
+        self.refused("INVALID_CODE", self.factors.finish_phone, user["idToken"], session, wrong(FICTIONAL_CODE))
+        before = len(simulator.messages(FICTIONAL))
+        enrolled = self.factors.finish_phone(user["idToken"], session, FICTIONAL_CODE)
+        [factor] = self.enrollments(enrolled["idToken"])
+        pending = self.pending(email)["mfaPendingCredential"]
+        session = self.factors.start_sign_in(pending, factor["mfaEnrollmentId"])
+        tokens = self.factors.finish_sign_in(pending, session, FICTIONAL_CODE)
+        self.require_factor(tokens, "phone", factor["mfaEnrollmentId"])
+        self.assertEqual(len(simulator.messages(FICTIONAL)), before)
+
+    def test_a_wrong_code_is_not_the_end(self):
+        email, number, user = self.new_phone_user()
+        pending = self.pending(email)
+        session = self.factors.start_sign_in(pending["mfaPendingCredential"], pending["mfaInfo"][0]["mfaEnrollmentId"])
+        code = received_code(number, count=2)
+        self.refused("INVALID_CODE", self.factors.finish_sign_in, pending["mfaPendingCredential"], session, wrong(code))
+        tokens = self.factors.finish_sign_in(pending["mfaPendingCredential"], session, code)
+        self.assertEqual(self.web.claims(tokens["idToken"])["sub"], user["localId"])
+
+    def test_development_shows_the_codes(self):
+        email, user = self.new_user()
+        number = new_number()
+
+        def shown(session):
+            # Each gateway knows what it has answered itself.
+            entries = self.web.read(send(self.web.url, "GET", CODES))["verificationCodes"]
+            return {entry["sessionInfo"]: (entry["phoneNumber"], entry["code"]) for entry in entries}[session]
+
+        session = self.factors.start_phone(user["idToken"], number)
+        self.assertEqual(shown(session), (number, received_code(number)))
+        enrolled = self.factors.finish_phone(user["idToken"], session, received_code(number))
+        pending = self.pending(email)["mfaPendingCredential"]
+        session = self.factors.start_sign_in(pending, self.enrollments(enrolled["idToken"])[0]["mfaEnrollmentId"])
+        self.assertEqual(shown(session), (number, received_code(number, count=2)))
+
+
+class TOTPFactorTest(SecondFactorsTest):
+    def test_enrol_sign_in_withdraw(self):
+        for client in [self.web, self.apple]:
+            with self.subTest(type(client).__name__):
+                factors = Factors(client)
+                email, user = self.new_user()
+                secret = factors.start_totp(user["idToken"])
+                self.assertEqual((secret["hashingAlgorithm"], secret["verificationCodeLength"], secret["periodSec"]), ("SHA1", 6, 30))
+                until = datetime.datetime.fromisoformat(secret["finalizeEnrollmentTime"].replace("Z", "+00:00"))
+                self.assertGreater(until.timestamp(), time.time())
+                key = secret["sharedSecretKey"]
+                enrolled = factors.finish_totp(user["idToken"], secret["sessionInfo"], totp(key, steps=-1), "Authenticator")
+                [factor] = self.enrollments(enrolled["idToken"])
+                self.assertEqual((factor["totpInfo"], factor["displayName"]), ({}, "Authenticator"))
+                enrollment = factor["mfaEnrollmentId"]
+                self.require_factor(enrolled, "totp", enrollment, client)
+                pending = self.pending(email, client)
+                self.assertEqual([shown["mfaEnrollmentId"] for shown in pending["mfaInfo"]], [enrollment])
+                code = totp(key)
+                self.refused("INVALID_CODE", factors.sign_in_with_totp, pending["mfaPendingCredential"], enrollment, wrong(code))
+                tokens = factors.sign_in_with_totp(pending["mfaPendingCredential"], enrollment, code)
+                self.assertEqual(self.require_factor(tokens, "totp", enrollment, client)["sub"], user["localId"])
+                # A code counts once (RFC 6238, section 5.2).
+                self.refused("INVALID_CODE", factors.sign_in_with_totp, self.pending(email)["mfaPendingCredential"], enrollment, code)
+                left = factors.withdraw(tokens["idToken"], enrollment)
+                self.assertEqual(self.enrollments(left["idToken"]), [])
+
+    def test_a_secret_enrols_once_and_by_its_own_code(self):
+        _, user = self.new_user()
+        secret = self.factors.start_totp(user["idToken"])
+        code = totp(secret["sharedSecretKey"])
+        self.refused("INVALID_CODE", self.factors.finish_totp, user["idToken"], secret["sessionInfo"], wrong(code))
+        enrolled = self.factors.finish_totp(user["idToken"], secret["sessionInfo"], code)
+        with self.assertRaises(APIError):
+            self.factors.finish_totp(enrolled["idToken"], secret["sessionInfo"], totp(secret["sharedSecretKey"], steps=1))
+        self.assertEqual(len(self.enrollments(enrolled["idToken"])), 1)
+
+    def test_a_secret_is_its_own_account_s(self):
+        _, user = self.new_user()
+        _, other = self.new_user()
+        secret = self.factors.start_totp(user["idToken"])
+        with self.assertRaises(APIError):
+            self.factors.finish_totp(other["idToken"], secret["sessionInfo"], totp(secret["sharedSecretKey"]))
+        self.assertEqual(self.enrollments(other["idToken"]), [])
+
+    def test_beside_a_number(self):
+        email, number, user = self.new_phone_user()
+        enrolled, key = self.factors.enroll_totp(user["idToken"])
+        kinds = {("phoneInfo" in factor): factor["mfaEnrollmentId"] for factor in self.enrollments(enrolled["idToken"])}
+        pending = self.pending(email)
+        self.assertEqual({factor["mfaEnrollmentId"] for factor in pending["mfaInfo"]}, set(kinds.values()))
+        # Either will do.
+        tokens = self.factors.sign_in_with_totp(pending["mfaPendingCredential"], kinds[False], totp(key, steps=1))
+        self.require_factor(tokens, "totp", kinds[False])
+        left = self.factors.withdraw(tokens["idToken"], kinds[False])
+        self.assertEqual([factor["phoneInfo"] for factor in self.enrollments(left["idToken"])], [number])
+
+
+class EnrollmentTest(SecondFactorsTest):
+    def starts(self, user):
+        return [(self.factors.start_phone, user["idToken"], new_number()), (self.factors.start_totp, user["idToken"])]
+
+    def test_first_factors_that_do_not_suffice(self):
+        number = new_number()
+        for user in [self.web.anonymous(), self.web.sign_in_as(number)]:
+            for start in self.starts(user):
+                self.refused(UNSUPPORTED, *start)
+        self.assertEqual(len(simulator.messages(number)), 1)
+
+    def test_an_address_has_to_be_verified(self):
+        user = self.web.sign_up(new_email())
+        for start in self.starts(user):
+            self.refused("UNVERIFIED_EMAIL", *start)
+
+    def test_one_number_once(self):
+        _, number, user = self.new_phone_user()
+        with self.assertRaises(APIError) as caught:
+            self.factors.enroll_phone(user["idToken"], number, count=2)
+        self.assertEqual(caught.exception.code, "SECOND_FACTOR_EXISTS")
+
+    def test_what_is_missing_is_told(self):
+        _, user = self.new_user()
+        token = user["idToken"]
+        for code, call, body in [
+            ("MISSING_ID_TOKEN", "Enrollment:start", {}), ("MISSING_ID_TOKEN", "Enrollment:finalize", {}),
+            ("MISSING_ID_TOKEN", "Enrollment:withdraw", {}), ("MISSING_PHONE_NUMBER", "Enrollment:start", {"idToken": token}),
+            ("MISSING_SESSION_INFO", "Enrollment:finalize", {"idToken": token}),
+            ("MISSING_CODE", "Enrollment:finalize", {"idToken": token, "phoneVerificationInfo": {"sessionInfo": "s"}}),
+            ("MISSING_MFA_ENROLLMENT_ID", "Enrollment:withdraw", {"idToken": token}),
+            ("MFA_ENROLLMENT_NOT_FOUND", "Enrollment:withdraw", {"idToken": token, "mfaEnrollmentId": "none"}),
+            ("INVALID_ID_TOKEN", "Enrollment:withdraw", {"idToken": "none", "mfaEnrollmentId": "none"}),
+            ("MISSING_MFA_PENDING_CREDENTIAL", "SignIn:start", {}), ("MISSING_MFA_PENDING_CREDENTIAL", "SignIn:finalize", {}),
+            ("MISSING_MFA_ENROLLMENT_ID", "SignIn:start", {"mfaPendingCredential": "none"}),
+            ("INVALID_MFA_PENDING_CREDENTIAL", "SignIn:start", {"mfaPendingCredential": "none", "mfaEnrollmentId": "none"}),
+            ("INVALID_MFA_PENDING_CREDENTIAL", "SignIn:finalize",
+             {"mfaPendingCredential": "none", "mfaEnrollmentId": "none", "totpVerificationInfo": {"verificationCode": "123456"}}),
+        ]:
+            with self.subTest(code, call=call):
+                self.refused(code, self.factors.call, call, **body)
+
+    def test_the_other_sessions_end(self):
+        email, user = self.new_user()
+        other = self.web.sign_in_with_password(email)
+        enrolled = self.factors.enroll_phone(user["idToken"], new_number())
+        self.refused("TOKEN_EXPIRED", self.web.refresh, other["refreshToken"])
+        self.assertEqual(self.web.refresh(enrolled["refreshToken"])["user_id"], user["localId"])
+
+
+class FirstFactorTest(SecondFactorsTest):
+    def test_any_first_factor_waits_for_the_second(self):
+        email, number, user = self.new_phone_user()
+        person = FacebookPerson()
+        person.sign_in(self.web, idToken=user["idToken"])
+        self.require_pending(self.web.sign_in_with_password(email))
+        answer = self.require_pending(person.sign_in(self.web))
+        self.assertEqual((answer["providerId"], answer["federatedId"]), ("facebook.com", person.subject))
+        self.web.send_sign_in_link(email)
+        answer = self.require_pending(self.web.sign_in_with_link(email, link(email).code))
+        self.assertEqual((answer["email"], answer["localId"]), (email, user["localId"]))
+
+    def test_a_pending_credential_is_no_token(self):
+        email, _, _ = self.new_phone_user()
+        pending = self.pending(email)["mfaPendingCredential"]
+        with self.assertRaises(APIError):
+            self.web.lookup(pending)
+        with self.assertRaises(APIError):
+            self.web.refresh(pending)
+
+
+class PendingTest(SecondFactorsTest):
+    def test_it_counts_once(self):
+        email, number, user = self.new_phone_user()
+        answer = self.pending(email)
+        pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
+        session = self.factors.start_sign_in(pending, enrollment)
+        code = received_code(number, count=2)
+        tokens = self.factors.finish_sign_in(pending, session, code)
+        self.assertEqual(self.web.claims(tokens["idToken"])["sub"], user["localId"])
+        with self.assertRaises(APIError) as caught:
+            self.factors.finish_sign_in(pending, session, code)
+        self.assertIn(caught.exception.code, {"INVALID_MFA_PENDING_CREDENTIAL", "SESSION_EXPIRED"})
+        self.refused("INVALID_MFA_PENDING_CREDENTIAL", self.factors.start_sign_in, pending, enrollment)
+
+    def test_it_counts_once_of_several_at_once(self):
+        email, user = self.new_user()
+        enrolled, key = self.factors.enroll_totp(user["idToken"])
+        answer = self.pending(email)
+        pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
+        code = totp(key, steps=1)
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            calls = [pool.submit(self.factors.sign_in_with_totp, pending, enrollment, code) for _ in range(6)]
+            errors = [call.exception() for call in calls]
+        self.assertEqual(errors.count(None), 1)
+
+    def test_it_is_its_own_account_s(self):
+        email, _, _ = self.new_phone_user()
+        other_email, other_number, _ = self.new_phone_user()
+        mine, other = self.pending(email), self.pending(other_email)
+        enrollment = other["mfaInfo"][0]["mfaEnrollmentId"]
+        self.refused("MFA_ENROLLMENT_NOT_FOUND", self.factors.start_sign_in, mine["mfaPendingCredential"], enrollment)
+        session = self.factors.start_sign_in(other["mfaPendingCredential"], enrollment)
+        code = received_code(other_number, count=2)
+        self.refused("INVALID_SESSION_INFO", self.factors.finish_sign_in, mine["mfaPendingCredential"], session, code)
+        # That has used nothing up.
+        self.factors.finish_sign_in(other["mfaPendingCredential"], session, code)
+
+    def test_a_new_password_ends_it(self):
+        email, _, user = self.new_phone_user()
+        answer = self.pending(email)
+        self.web.update(user["idToken"], password=PASSWORD + "!")
+        self.refused("INVALID_MFA_PENDING_CREDENTIAL", self.factors.start_sign_in, answer["mfaPendingCredential"],
+                     answer["mfaInfo"][0]["mfaEnrollmentId"])
+
+    def test_a_disabled_account(self):
+        email, _, user = self.new_phone_user()
+        answer = self.pending(email)
+        self.administrator.change(user["localId"], disableUser=True)
+        self.refused("USER_DISABLED", self.factors.start_sign_in, answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"])
+
+
+class PurposeTest(SecondFactorsTest):
+    def test_a_session_counts_for_what_it_was_made_for(self):
+        email, number, user = self.new_phone_user()
+        answer = self.pending(email)
+        pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
+        first = self.web.send_code(number)
+        first_code = received_code(number, count=2)
+        self.refused("INVALID_SESSION_INFO", self.factors.finish_sign_in, pending, first, first_code)
+        self.refused("INVALID_SESSION_INFO", self.factors.finish_phone, user["idToken"], first, first_code)
+        session = self.factors.start_sign_in(pending, enrollment)
+        self.assertNotEqual(session, first)
+        code = received_code(number, count=3)
+        self.refused("INVALID_SESSION_INFO", self.web.sign_in, session, code)
+        self.refused("INVALID_SESSION_INFO", self.factors.finish_phone, user["idToken"], session, code)
+        another = new_number()
+        enrolling = self.factors.start_phone(user["idToken"], another)
+        self.refused("INVALID_SESSION_INFO", self.factors.finish_sign_in, pending, enrolling, received_code(another))
+        # None of that has counted as a guess.
+        self.require_factor(self.factors.finish_sign_in(pending, session, code), "phone", enrollment)
+
+
+class LatePendingTest(OwnAccounts):
+    def test_it_is_too_old_after_ten_minutes(self):
+        self.clock.set(-PENDING_SECONDS - 10)
+        self.start()
+        factors = Factors(self.web)
+        email = new_email()
+        self.administrator.change(self.web.sign_up(email)["localId"], emailVerified=True)
+        user = self.web.sign_in_with_password(email)
+        secret = factors.start_totp(user["idToken"])
+        key = secret["sharedSecretKey"]
+
+        def code(seconds):
+            return totp(key, steps=seconds // secret["periodSec"])
+
+        factors.finish_totp(user["idToken"], secret["sessionInfo"], code(-PENDING_SECONDS - 10))
+        answer = self.web.sign_in_with_password(email)
+        pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
+        self.clock.set(0)
+        self.refused("INVALID_MFA_PENDING_CREDENTIAL", factors.sign_in_with_totp, pending, enrollment, code(0))
+        again = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        self.assertEqual(self.web.claims(factors.sign_in_with_totp(again, enrollment, code(0))["idToken"])["sub"], user["localId"])
+
+
+if __name__ == "__main__":
+    unittest.main()
