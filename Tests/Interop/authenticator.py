@@ -10,14 +10,6 @@ PERIOD_SECONDS, DIGITS = 30, 6
 MARGIN_SECONDS = 5
 
 
-def code(key, step):
-    """The code of a step, RFC 4226, section 5.3."""
-    digest = hmac.digest(key, step.to_bytes(8, "big"), hashlib.sha1)
-    offset = digest[-1] & 15
-    number = int.from_bytes(digest[offset:offset + 4], "big") & 0x7FFF_FFFF
-    return f"{number % 10 ** DIGITS:0{DIGITS}d}"
-
-
 class Authenticator:
     def __init__(self, text):
         self.key = base64.b32decode(text + "=" * (-len(text) % 8))
@@ -28,12 +20,23 @@ class Authenticator:
         self.step = max(self.step + 1, present_step() - 1)
         while present_step() < self.step - 1:
             time.sleep(0.1)
-        return code(self.key, self.step)
+        return self.code_of(self.step)
+
+    def code_in(self, seconds):
+        """The code of a time, in so many seconds from now."""
+        return self.code_of(int((time.time() + seconds) // PERIOD_SECONDS))
 
     def wrong_code(self):
         """One of no step that a server might take."""
-        right = {code(self.key, present_step() + step) for step in range(-3, 4)}
+        right = {self.code_of(present_step() + step) for step in range(-3, 4)}
         return next(text for number in range(10) if (text := str(number) * DIGITS) not in right)
+
+    def code_of(self, step):
+        """RFC 4226, section 5.3."""
+        digest = hmac.digest(self.key, step.to_bytes(8, "big"), hashlib.sha1)
+        offset = digest[-1] & 15
+        number = int.from_bytes(digest[offset:offset + 4], "big") & 0x7FFF_FFFF
+        return f"{number % 10 ** DIGITS:0{DIGITS}d}"
 
 
 def present_step():
