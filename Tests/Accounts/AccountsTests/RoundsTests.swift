@@ -164,7 +164,7 @@ import Testing
     loads["account.finishSecondFactor"] = bench.store.rounds.last
     #expect(try await bench.withdraw(id, signedIn.idToken).error == nil)
     loads["account.withdrawSecondFactor"] = bench.store.rounds.last
-    #expect(enrolling == 3)
+    #expect(enrolling == 4)
     #expect(
       loads == [
         "account.startSecondFactor": 2, "account.finishSecondFactor": 4, "account.withdrawSecondFactor": 3,

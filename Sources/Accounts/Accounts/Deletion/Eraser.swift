@@ -7,7 +7,7 @@ import Projects
 ///
 /// ```
 /// deleted ──> mail.forget, if there was an address
-///         ├─> number.forget, again and again ──┬──> forgotten ────────────┐
+///         ├─> number.forget, each, repeatedly ─┬──> forgotten ────────────┐
 ///         │                                    └──> kept, after a week ───┤
 ///         ├─> the grant of Apple's page ───────┬──> revoked ──────────────┼──> account.erased
 ///         │                                    └──> failed, after a week ─┤
@@ -65,9 +65,8 @@ struct Eraser: Sendable {
   private func request(_ before: Erasure, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     guard let number = before.knownNumber else { return try wait(before, isNew: isNew, in: &set) }
     var erasure = before
-    let pause = Erasure.pauses[min(erasure.requests, Erasure.pauses.count - 1)]
-    let dueAt = set.now + pause
     erasure.requests += 1
+    let dueAt = set.now + erasure.pause
     // A project that is not configured at present may be so again.
     if let project = projects.current[erasure.project] {
       var command = ForgetNumber(phoneNumber: number)
@@ -91,11 +90,12 @@ struct Eraser: Sendable {
       erasure.id, erasure, isNew: isNew, dueAt: dueAt ?? last, discardAt: erasure.deletedAt + Erasure.patience * 2)
   }
 
-  func end(atCoordinator record: Record, in set: inout WorkingSet) throws(StoreError) {
-    var erasure = try Erasure(record)
-    guard erasure.knownNumber != nil else { return }
-    erasure.coordinator = .forgotten
-    if erasure.isOver { try end(erasure, in: &set) } else { try wait(erasure, in: &set) }
+  func end(atCoordinator record: Record, answering request: Int, in set: inout WorkingSet) throws(StoreError) {
+    let before = try Erasure(record)
+    var erasure = before
+    erasure.forget(answering: request)
+    guard erasure != before else { return }
+    if erasure.isOver { try end(erasure, in: &set) } else { try self.request(erasure, in: &set) }
   }
 
   func end(
@@ -124,6 +124,8 @@ struct Eraser: Sendable {
 /// The coordinator's reply to `number.forget`.
 struct ErasureReply: Report {
   private let id: RecordID
+  /// Number of the request that it answers.
+  private let request: Int
   private let refusal: APIError?
   private let eraser: Eraser
 
@@ -134,9 +136,10 @@ struct ErasureReply: Report {
   }
 
   private init?(_ received: ReceivedReport, _ eraser: Eraser) throws(ContractProblem) {
-    guard let place = AwaitedReply.place(in: received.envelope, Erasure.kind), let id = RecordID(Erasure.kind, place)
+    guard let place = AwaitedReply.place(in: received.envelope, Erasure.kind), let id = RecordID(Erasure.kind, place),
+      let request = received.envelope.causationID?.split(separator: ".").last.flatMap({ Int($0) })
     else { return nil }
-    self.id = id
+    (self.id, self.request) = (id, request)
     self.eraser = eraser
     refusal = received.envelope.type == ErrorReply.type ? try ErrorReply(json: received.body).error : nil
   }
@@ -146,7 +149,7 @@ struct ErasureReply: Report {
   /// After a refusal it is asked again when the record is due: the operator may have changed the configuration.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let record = try set.record(id) else { return }
-    guard let refusal else { return try eraser.end(atCoordinator: record, in: &set) }
+    guard let refusal else { return try eraser.end(atCoordinator: record, answering: request, in: &set) }
     // One that passes by itself is nothing to change.
     if refusal.retryAfter == nil { eraser.metrics.count(refusal, in: &set) }
   }

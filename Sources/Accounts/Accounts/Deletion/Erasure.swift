@@ -3,7 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Remnant of a deleted account until the coordinator has forgotten its number, and Apple has heard of its end.
+/// Remnant of a deleted account until the coordinator has forgotten its numbers, and Apple has heard of its end.
 struct Erasure: Sendable, Hashable {
   static let kind = RecordKind("erasure")
   /// Time for which the coordinator is asked.
@@ -19,31 +19,44 @@ struct Erasure: Sendable, Hashable {
   var apple: AccountErased.Apple?
   /// Whether a ``GrantRevocation`` is to tell it.
   let hasGrant: Bool
-  /// E.164.
-  let number: String?
+  /// E.164: those that the coordinator still has, its own and those of its second factors. One is asked for at a time.
+  private(set) var numbers: [String]
   /// Ending at the coordinator, likewise.
   var coordinator: AccountErased.Part?
   let hasAddress: Bool
   var requests = 0
+  /// Requests for the numbers before the first one.
+  private(set) var earlierRequests = 0
 
   /// `nil` for an account with neither a number nor a grant.
   init?(of account: AccountRecord, apple: AccountErased.Apple?, hasGrant: Bool, at now: UnixTime) {
     // An ID that another system gives may be used again.
-    guard account.phoneNumber != nil || hasGrant,
+    numbers = ([account.phoneNumber] + account.secondFactors.map(\.phoneNumber)).compactMap(\.self)
+    guard !numbers.isEmpty || hasGrant,
       let id = RecordID(Self.kind, "\(account.id.text).\(now.milliseconds)")
     else { return nil }
     self.id = id
     self.apple = apple
     self.hasGrant = hasGrant
-    number = account.phoneNumber
     project = account.project
     localID = account.localID
     deletedAt = now
     hasAddress = !account.addresses.isEmpty
   }
 
-  /// The number that the coordinator still has.
-  var knownNumber: String? { coordinator == nil ? number : nil }
+  /// A number that the coordinator still has.
+  var knownNumber: String? { coordinator == nil ? numbers.first : nil }
+
+  /// Time until the next request, after one.
+  var pause: Duration { Self.pauses[min(requests - earlierRequests, Self.pauses.count) - 1] }
+
+  /// Goes on to the next number, unless the answer is to a request for an earlier one.
+  mutating func forget(answering request: Int) {
+    guard knownNumber != nil, request > earlierRequests else { return }
+    numbers.removeFirst()
+    earlierRequests = requests
+    if numbers.isEmpty { coordinator = .forgotten }
+  }
 
   var isOver: Bool { knownNumber == nil && (apple != nil || !hasGrant) }
 }
@@ -55,11 +68,14 @@ extension Erasure: StoredRecord {
     localID = try fields.required(2, erasure?.localID)
     deletedAt = try fields.required(3, erasure?.deletedAt)
     apple = fields.optional(4, erasure?.apple?.rawValue).map { AccountErased.Apple(rawValue: $0) }
-    number = fields.optional(5, erasure?.number)
+    numbers =
+      fields.optional(5, erasure.map { $0.numbers.joined(separator: " ") })?.split(separator: " ").map(String.init)
+      ?? []
     hasAddress = fields.flag(6, erasure?.hasAddress)
     requests = try fields.required(7, erasure?.requests)
     hasGrant = fields.flag(8, erasure?.hasGrant)
     coordinator = fields.optional(9, erasure?.coordinator?.rawValue).map { AccountErased.Part(rawValue: $0) }
+    earlierRequests = try fields.required(10, erasure?.earlierRequests)
   }
 }
 

@@ -51,7 +51,7 @@ struct WithdrawOrder: CommandOrder {
     return try answers.tokens(changed, isNewUser: false, at: set.now)
   }
 
-  /// Ends the other sessions that the factor was given for, as those of a lost way to sign in: whoever has the device
+  /// Ends the other sessions that the factor was given for, as those of a lost way to sign in: somebody with the device
   /// may have begun them. The caller's goes on without its claim.
   ///
   /// - Returns: the caller's.

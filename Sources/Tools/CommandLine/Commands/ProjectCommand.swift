@@ -57,7 +57,8 @@ extension ProjectCommand {
         domains = reader.texts("domain", "HOST", "Host whose pages may use the project; may be repeated.")
         let words = reader.texts(
           "method", "METHOD",
-          "Way to sign in: phone, anonymous, password, emailLink, custom, phoneSecondFactor, totp, a provider; repeatable. phone unless given.")
+          "Way to sign in: phone, anonymous, password, emailLink, custom, phoneSecondFactor, totp, a provider; repeatable. phone unless given."
+        )
         methods = Self.methods(words, reader)
         id = reader.operand("ID", "ID of the project: 6 to 30 lower case letters, digits and hyphens.")
       }

@@ -55,6 +55,34 @@ import Testing
     #expect(try erased() == nil && bench.checks.isEmpty)
   }
 
+  @Test func `The numbers of second factors are forgotten one by one, and an answer counts for one of them`() async throws
+  {
+    let holder = try await bench.signIn()
+    let numbers = ["+14155550151", "+14155550152"]
+    _ = try await bench.transact { set throws(StoreError) in
+      var account = holder.account
+      for number in numbers {
+        var factor = SecondFactor(.phone, enrollmentID: number, enrolledAt: set.now)
+        factor.phoneNumber = number
+        account.secondFactors.append(factor)
+      }
+      try account.store(in: &set)
+    }
+    _ = try await bench.delete(bench.idToken(of: holder))
+    var request = try bench.request(ForgetNumber.self)
+    #expect(request.body.phoneNumber == AccountsBench.number)
+    for number in numbers {
+      let answer = ScriptedCoordinator.reply(forgotten, to: request.publication)
+      await bench.report(answer)
+      request = try bench.request(ForgetNumber.self)
+      #expect(request.body.phoneNumber == number)
+      await bench.report(answer)
+      #expect(try erased() == nil && bench.checks.isEmpty)
+    }
+    await bench.report(ScriptedCoordinator.reply(forgotten, to: request.publication))
+    #expect(try #require(try erased()).coordinator == .forgotten)
+  }
+
   @Test func `One that is away or refuses is asked again, for a week`() async throws {
     let holder = try await bench.signIn()
     _ = try await bench.delete(bench.idToken(of: holder))

@@ -61,7 +61,7 @@ import Testing
       ),
       (APIError(.secondFactorExists, "x"), "SECOND_FACTOR_EXISTS"),
       (APIError(.consentRequired, "Consent to linking first."), "CONSENT_REQUIRED : Consent to linking first."),
-      (APIError(.consentRequired, ""), "CONSENT_REQUIRED : The user has to consent first."),
+      (APIError(.consentRequired, ""), "CONSENT_REQUIRED : A recorded consent to linking is needed."),
     ])
   func `Second factors and consents are refused in Google's words`(refusal: APIError, message: String) {
     let error = ProtocolError(refusal)

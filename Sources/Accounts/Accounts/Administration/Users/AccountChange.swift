@@ -23,6 +23,7 @@ struct AccountChange: Sendable {
       (account.isNumberFictional, account.numberTrustedFrom) = (false, nil)
     }
     if let refusal = fields.secondFactors.apply(to: &account, at: set.now) { return refusal }
+    if let number = account.phoneNumber, account.secondFactor(byNumber: number) != nil { return .numberOfBothFactors }
     if let password { try account.setPassword(password, in: &set) }
     try account.removeLostPassword(of: before, in: &set)
     if let isDisabled = fields.isDisabled { account.isDisabled = isDisabled }
