@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import json
 import os
+import secrets
 import socket
 import ssl
 import unittest
@@ -23,6 +25,10 @@ CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
 CODE_SECONDS = 60
 # Chromium may note a call only after the page has its answer.
 NOTED_SECONDS = 10
+# Of the stack's page: a number that gets no SMS, and the ID at Apple.
+FICTIONAL_NUMBER, FICTIONAL_CODE = "+16505553434", "654321"
+APPLE_CLIENT = "com.example.web"
+VERIFICATION_EXPIRES_AT = 14
 PAGE = '<!doctype html>\n<meta charset="utf-8">\n<title>Sign in</title>\n<div id="button"></div>\n<script src="/sdk.js"></script>\n'
 # The app of a page; `url` is null for one that is told of no server.
 BEGIN = """
@@ -79,6 +85,11 @@ def key_hash(host, port):
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
 
 
+def new_address():
+    """An address that Google vouches for."""
+    return f"{secrets.token_hex(8)}@gmail.com"
+
+
 def shown_code(number):
     """The code that a gateway shows of a number, as soon as the SMS has arrived. Of several, one knows it."""
     return eventually("the gateway shows the code", lambda: next((
@@ -129,6 +140,20 @@ class StockTest(unittest.TestCase):
         count = len(simulator.messages(number))
         self.send_code(page, number)
         return self.confirm(page, simulator.code(simulator.message(number, count=count + 1)["body"]))
+
+    # --- credentials that a page has got from a provider's own script, as expressions of the SDK's ------------------------
+
+    def apple(self, person):
+        form = person.form(client_id=APPLE_CLIENT)
+        return f"new OAuthProvider('apple.com').credential({json.dumps({'idToken': form['id_token'], 'rawNonce': form['nonce']})})"
+
+    def google(self, person):
+        return f"GoogleAuthProvider.credential({json.dumps(person.form()['id_token'])})"
+
+    def facebook(self, person):
+        return f"FacebookAuthProvider.credential({json.dumps(person.form()['access_token'])})"
+
+    # --- what a page knows ------------------------------------------------------------------------------------------------
 
     def user(self, page):
         return page.run(f"const user = auth.currentUser; if (!user) return null; {USER}")

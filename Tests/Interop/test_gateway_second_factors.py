@@ -4,42 +4,32 @@ What an app is promised, and the test that shows it over HTTP:
 a number or an authenticator beside any first factor: PhoneFactorTest, TOTPFactorTest
 who may enrol: EnrollmentTest
 no first factor alone gets tokens: FirstFactorTest
-a pending credential counts once, for its own account, for ten minutes: PendingTest, LatePendingTest
+a pending credential counts once, for its own account, for ten minutes: PendingTest, OwnTest
+what is sensitive needs a recent sign-in, and each kind can be off: OwnTest
 a code counts for what it was sent for: PurposeTest
 tokens say which factor was given, through refreshes: PhoneFactorTest, TOTPFactorTest
 the other sessions end with an enrolment: EnrollmentTest
 """
 
-import base64
 import concurrent.futures
 import datetime
-import hashlib
-import hmac
 import json
-import struct
 import time
 import unittest
 
 import simulator
+from authenticator import DIGITS, PERIOD_SECONDS, Authenticator
 from gateway_client import (
     PASSWORD, PROJECT, TOKENS, Administrator, APIError, Apple, Assertions, Web, new_email, new_number, received_code, send)
 from identities import FacebookPerson
 from mailbox_of_relay import link
-from own_accounts import OwnAccounts
+from own_accounts import RECENT_SECONDS, OwnAccounts
 from samples import wrong
 
 FICTIONAL, FICTIONAL_CODE = "+16505554567", "123456"
 CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
 PENDING_SECONDS = 600
 UNSUPPORTED = "UNSUPPORTED_FIRST_FACTOR"
-
-
-def totp(key, period=30, digits=6, steps=0):
-    """A code of RFC 6238 by a key in Base32 without padding, of the step so many after the present one."""
-    secret = base64.b32decode(key + "=" * (-len(key) % 8))
-    digest = hmac.new(secret, struct.pack(">Q", int(time.time()) // period + steps), hashlib.sha1).digest()
-    offset = digest[-1] & 15
-    return f"{(struct.unpack('>I', digest[offset:offset + 4])[0] & 0x7FFFFFFF) % 10 ** digits:0{digits}d}"
 
 
 def masked(number):
@@ -90,10 +80,10 @@ class Factors:
         return self.finish_phone(id_token, session, received_code(number, count=count), name)
 
     def enroll_totp(self, id_token, name=None):
-        """The tokens, and the key."""
+        """The tokens, and the user's authenticator."""
         secret = self.start_totp(id_token)
-        key, period, digits = secret["sharedSecretKey"], secret["periodSec"], secret["verificationCodeLength"]
-        return self.finish_totp(id_token, secret["sessionInfo"], totp(key, period, digits), name), key
+        authenticator = Authenticator(secret["sharedSecretKey"])
+        return self.finish_totp(id_token, secret["sessionInfo"], authenticator.code(), name), authenticator
 
 
 class SecondFactorsTest(Assertions, unittest.TestCase):
@@ -219,19 +209,20 @@ class TOTPFactorTest(SecondFactorsTest):
                 factors = Factors(client)
                 email, user = self.new_user()
                 secret = factors.start_totp(user["idToken"])
-                self.assertEqual((secret["hashingAlgorithm"], secret["verificationCodeLength"], secret["periodSec"]), ("SHA1", 6, 30))
+                self.assertEqual((secret["hashingAlgorithm"], secret["verificationCodeLength"], secret["periodSec"]), (
+                    "SHA1", DIGITS, PERIOD_SECONDS))
                 until = datetime.datetime.fromisoformat(secret["finalizeEnrollmentTime"].replace("Z", "+00:00"))
                 self.assertGreater(until.timestamp(), time.time())
-                key = secret["sharedSecretKey"]
-                enrolled = factors.finish_totp(user["idToken"], secret["sessionInfo"], totp(key, steps=-1), "Authenticator")
+                authenticator = Authenticator(secret["sharedSecretKey"])
+                enrolled = factors.finish_totp(user["idToken"], secret["sessionInfo"], authenticator.code(), "Authenticator")
                 [factor] = self.enrollments(enrolled["idToken"])
                 self.assertEqual((factor["totpInfo"], factor["displayName"]), ({}, "Authenticator"))
                 enrollment = factor["mfaEnrollmentId"]
                 self.require_factor(enrolled, "totp", enrollment, client)
                 pending = self.pending(email, client)
                 self.assertEqual([shown["mfaEnrollmentId"] for shown in pending["mfaInfo"]], [enrollment])
-                code = totp(key)
-                self.refused("INVALID_CODE", factors.sign_in_with_totp, pending["mfaPendingCredential"], enrollment, wrong(code))
+                wrong_code, code = authenticator.wrong_code(), authenticator.code()
+                self.refused("INVALID_CODE", factors.sign_in_with_totp, pending["mfaPendingCredential"], enrollment, wrong_code)
                 tokens = factors.sign_in_with_totp(pending["mfaPendingCredential"], enrollment, code)
                 self.assertEqual(self.require_factor(tokens, "totp", enrollment, client)["sub"], user["localId"])
                 # A code counts once (RFC 6238, section 5.2).
@@ -242,11 +233,11 @@ class TOTPFactorTest(SecondFactorsTest):
     def test_a_secret_enrols_once_and_by_its_own_code(self):
         _, user = self.new_user()
         secret = self.factors.start_totp(user["idToken"])
-        code = totp(secret["sharedSecretKey"])
-        self.refused("INVALID_CODE", self.factors.finish_totp, user["idToken"], secret["sessionInfo"], wrong(code))
-        enrolled = self.factors.finish_totp(user["idToken"], secret["sessionInfo"], code)
+        authenticator = Authenticator(secret["sharedSecretKey"])
+        self.refused("INVALID_CODE", self.factors.finish_totp, user["idToken"], secret["sessionInfo"], authenticator.wrong_code())
+        enrolled = self.factors.finish_totp(user["idToken"], secret["sessionInfo"], authenticator.code())
         with self.assertRaises(APIError):
-            self.factors.finish_totp(enrolled["idToken"], secret["sessionInfo"], totp(secret["sharedSecretKey"], steps=1))
+            self.factors.finish_totp(enrolled["idToken"], secret["sessionInfo"], authenticator.code())
         self.assertEqual(len(self.enrollments(enrolled["idToken"])), 1)
 
     def test_a_secret_is_its_own_account_s(self):
@@ -254,17 +245,29 @@ class TOTPFactorTest(SecondFactorsTest):
         _, other = self.new_user()
         secret = self.factors.start_totp(user["idToken"])
         with self.assertRaises(APIError):
-            self.factors.finish_totp(other["idToken"], secret["sessionInfo"], totp(secret["sharedSecretKey"]))
+            self.factors.finish_totp(other["idToken"], secret["sessionInfo"], Authenticator(secret["sharedSecretKey"]).code())
         self.assertEqual(self.enrollments(other["idToken"]), [])
+
+    def test_five_wrong_codes_end_a_pending_credential(self):
+        email, user = self.new_user()
+        _, authenticator = self.factors.enroll_totp(user["idToken"])
+        answer = self.pending(email)
+        pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
+        for _ in range(5):
+            self.refused("INVALID_CODE", self.factors.sign_in_with_totp, pending, enrollment, authenticator.wrong_code())
+        code = authenticator.code()
+        self.refused("INVALID_MFA_PENDING_CREDENTIAL", self.factors.sign_in_with_totp, pending, enrollment, code)
+        again = self.pending(email)["mfaPendingCredential"]
+        self.require_factor(self.factors.sign_in_with_totp(again, enrollment, code), "totp", enrollment)
 
     def test_beside_a_number(self):
         email, number, user = self.new_phone_user()
-        enrolled, key = self.factors.enroll_totp(user["idToken"])
+        enrolled, authenticator = self.factors.enroll_totp(user["idToken"])
         kinds = {("phoneInfo" in factor): factor["mfaEnrollmentId"] for factor in self.enrollments(enrolled["idToken"])}
         pending = self.pending(email)
         self.assertEqual({factor["mfaEnrollmentId"] for factor in pending["mfaInfo"]}, set(kinds.values()))
         # Either will do.
-        tokens = self.factors.sign_in_with_totp(pending["mfaPendingCredential"], kinds[False], totp(key, steps=1))
+        tokens = self.factors.sign_in_with_totp(pending["mfaPendingCredential"], kinds[False], authenticator.code())
         self.require_factor(tokens, "totp", kinds[False])
         left = self.factors.withdraw(tokens["idToken"], kinds[False])
         self.assertEqual([factor["phoneInfo"] for factor in self.enrollments(left["idToken"])], [number])
@@ -328,8 +331,9 @@ class FirstFactorTest(SecondFactorsTest):
         self.require_pending(self.web.sign_in_with_password(email))
         answer = self.require_pending(person.sign_in(self.web))
         self.assertEqual((answer["providerId"], answer["federatedId"]), ("facebook.com", person.subject))
+        # The first link is that of the mail about the second factor.
         self.web.send_sign_in_link(email)
-        answer = self.require_pending(self.web.sign_in_with_link(email, link(email).code))
+        answer = self.require_pending(self.web.sign_in_with_link(email, link(email, count=2).code))
         self.assertEqual((answer["email"], answer["localId"]), (email, user["localId"]))
 
     def test_a_pending_credential_is_no_token(self):
@@ -357,10 +361,10 @@ class PendingTest(SecondFactorsTest):
 
     def test_it_counts_once_of_several_at_once(self):
         email, user = self.new_user()
-        enrolled, key = self.factors.enroll_totp(user["idToken"])
+        _, authenticator = self.factors.enroll_totp(user["idToken"])
         answer = self.pending(email)
         pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
-        code = totp(key, steps=1)
+        code = authenticator.code()
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             calls = [pool.submit(self.factors.sign_in_with_totp, pending, enrollment, code) for _ in range(6)]
             errors = [call.exception() for call in calls]
@@ -413,27 +417,66 @@ class PurposeTest(SecondFactorsTest):
         self.require_factor(self.factors.finish_sign_in(pending, session, code), "phone", enrollment)
 
 
-class LatePendingTest(OwnAccounts):
-    def test_it_is_too_old_after_ten_minutes(self):
-        self.clock.set(-PENDING_SECONDS - 10)
-        self.start()
-        factors = Factors(self.web)
+class OwnTest(OwnAccounts):
+    def new_user(self):
+        """A user with a verified address: address and tokens."""
+        self.factors = Factors(self.web)
         email = new_email()
         self.administrator.change(self.web.sign_up(email)["localId"], emailVerified=True)
-        user = self.web.sign_in_with_password(email)
-        secret = factors.start_totp(user["idToken"])
-        key = secret["sharedSecretKey"]
+        return email, self.web.sign_in_with_password(email)
 
-        def code(seconds):
-            return totp(key, steps=seconds // secret["periodSec"])
+    def new_totp_user(self, seconds):
+        """The same with a TOTP factor, while accounts is so far from the time: with its authenticator and the factor's ID."""
+        email, user = self.new_user()
+        secret = self.factors.start_totp(user["idToken"])
+        authenticator = Authenticator(secret["sharedSecretKey"])
+        tokens = self.factors.finish_totp(user["idToken"], secret["sessionInfo"], authenticator.code_in(seconds))
+        [factor] = self.web.lookup(tokens["idToken"])["mfaInfo"]
+        return email, {**user, **tokens}, authenticator, factor["mfaEnrollmentId"]
 
-        factors.finish_totp(user["idToken"], secret["sessionInfo"], code(-PENDING_SECONDS - 10))
-        answer = self.web.sign_in_with_password(email)
-        pending, enrollment = answer["mfaPendingCredential"], answer["mfaInfo"][0]["mfaEnrollmentId"]
+    def test_a_pending_credential_is_too_old_after_ten_minutes(self):
+        self.clock.set(-PENDING_SECONDS - 10)
+        self.start()
+        email, user, authenticator, enrollment = self.new_totp_user(-PENDING_SECONDS - 10)
+        pending = self.web.sign_in_with_password(email)["mfaPendingCredential"]
         self.clock.set(0)
-        self.refused("INVALID_MFA_PENDING_CREDENTIAL", factors.sign_in_with_totp, pending, enrollment, code(0))
+        code = authenticator.code_in(0)
+        self.refused("INVALID_MFA_PENDING_CREDENTIAL", self.factors.sign_in_with_totp, pending, enrollment, code)
         again = self.web.sign_in_with_password(email)["mfaPendingCredential"]
-        self.assertEqual(self.web.claims(factors.sign_in_with_totp(again, enrollment, code(0))["idToken"])["sub"], user["localId"])
+        tokens = self.factors.sign_in_with_totp(again, enrollment, code)
+        self.assertEqual(self.web.claims(tokens["idToken"])["sub"], user["localId"])
+
+    def test_an_id_token_alone_enrolls_and_withdraws_nothing(self):
+        self.clock.set(-RECENT_SECONDS - 10)
+        self.start()
+        email, user, authenticator, enrollment = self.new_totp_user(-RECENT_SECONDS - 10)
+        self.clock.set(0)
+        fresh = self.web.refresh(user["refreshToken"])["id_token"]
+        for call, *arguments in [
+            (self.factors.start_phone, new_number()), (self.factors.start_totp,), (self.factors.withdraw, enrollment),
+        ]:
+            with self.subTest(call.__name__):
+                self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", call, fresh, *arguments)
+        pending = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        tokens = self.factors.sign_in_with_totp(pending, enrollment, authenticator.code_in(0))
+        self.factors.withdraw(tokens["idToken"], enrollment)
+        self.assertLessEqual(TOKENS, set(self.web.sign_in_with_password(email)))
+
+    def test_kinds_that_are_off(self):
+        self.start()
+        email, user, authenticator, totp = self.new_totp_user(0)
+        number = new_number()
+        user = self.factors.enroll_phone(user["idToken"], number)
+        phone = next(factor["mfaEnrollmentId"] for factor in self.web.lookup(user["idToken"])["mfaInfo"] if "phoneInfo" in factor)
+        self.set_methods(password=True)
+        self.switched_off([self.factors.start_totp, user["idToken"]], [self.factors.start_phone, user["idToken"], new_number()])
+        # The first factor alone is not enough all the same.
+        pending = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        code = authenticator.code_in(PERIOD_SECONDS)
+        self.refused("OPERATION_NOT_ALLOWED", self.factors.sign_in_with_totp, pending, totp, code)
+        self.refused("OPERATION_NOT_ALLOWED", self.factors.start_sign_in, pending, phone)
+        self.assertEqual(len(simulator.messages(number)), 1)
+        self.assertIn("id_token", self.web.refresh(user["refreshToken"]))
 
 
 if __name__ == "__main__":

@@ -20,10 +20,12 @@ import pika
 
 import broker
 import stack
+from authenticator import Authenticator
 from countersign_client import Client
 from gateway_client import Administrator, APIError, Apple, Assertions, Web, new_email, new_number, received_code, send
 from mailbox_of_relay import link
 from samples import wrong
+from test_gateway_second_factors import Factors
 from waiting import eventually
 
 PROCESSES = ["coordinator", "accounts", "gateway"]
@@ -156,6 +158,7 @@ class SecretsTest(Assertions, unittest.TestCase):
         self.refuse(self.web.lookup, gone["idToken"])
         self.refuse(self.web.refresh, gone["refreshToken"])
         self.passwords()
+        self.second_factors()
         self.administrators()
         self.bad_values()
         self.bad_requests(user)
@@ -190,6 +193,38 @@ class SecretsTest(Assertions, unittest.TestCase):
         self.refuse(self.web.sign_in_with_link, self.new_address(), code)
         self.planted.add_tokens(self.web.sign_in_with_link(stranger, code))
         self.refuse(self.web.sign_in_with_link, stranger, code)
+
+    def second_factors(self):
+        email, password, number = self.new_address(), self.new_password(), self.new_number()
+        user = self.planted.add_tokens(self.web.sign_up(email, password))
+        Administrator().change(user["localId"], emailVerified=True)
+        factors, token = Factors(self.web), user["idToken"]
+        session = self.planted.add("session", factors.start_phone(token, number))
+        code = self.planted.add("code", received_code(number))
+        self.refuse(factors.finish_phone, token, session, self.planted.add("code", wrong(code)))
+        token = self.planted.add_tokens(factors.finish_phone(token, session, code, self.name))["idToken"]
+        secret = factors.start_totp(token)
+        authenticator = Authenticator(self.planted.add("shared secret", secret["sharedSecretKey"]))
+        for text in [authenticator.key.hex(), base64.b64encode(authenticator.key).decode().rstrip("=")]:
+            self.planted.add("shared secret", text)
+        ticket = self.planted.add("ticket", secret["sessionInfo"])
+        self.refuse(factors.finish_totp, token, ticket, self.planted.add("code", authenticator.wrong_code()))
+        code = self.planted.add("code", authenticator.code())
+        token = self.planted.add_tokens(factors.finish_totp(token, ticket, code, self.name))["idToken"]
+        phone, totp = [factor["mfaEnrollmentId"] for factor in self.web.lookup(token)["mfaInfo"]]
+        pending = self.pending(email, password)
+        self.refuse(factors.sign_in_with_totp, pending, totp, self.planted.add("code", authenticator.wrong_code()))
+        code = self.planted.add("code", authenticator.code())
+        self.planted.add_tokens(factors.sign_in_with_totp(pending, totp, code))
+        self.refuse(factors.sign_in_with_totp, pending, totp, code)
+        pending = self.pending(email, password)
+        session = self.planted.add("session", factors.start_sign_in(pending, phone))
+        code = self.planted.add("code", received_code(number, count=2))
+        token = self.planted.add_tokens(factors.finish_sign_in(pending, session, code))["idToken"]
+        self.planted.add_tokens(factors.withdraw(token, totp))
+
+    def pending(self, email, password):
+        return self.planted.add("pending credential", self.web.sign_in_with_password(email, password)["mfaPendingCredential"])
 
     def administrators(self):
         administrator, uid = Administrator(), secrets.token_hex(8)

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import secrets
 import socket
 import time
 
@@ -14,7 +13,9 @@ import stack
 from gateway_client import new_number
 from identities import ApplePerson, FacebookPerson, GooglePerson
 from samples import wrong
-from stock_pages import USER, VERIFIER, StockTest, shown_code, start
+from stock_pages import (
+    APPLE_CLIENT, FICTIONAL_CODE, FICTIONAL_NUMBER, USER, VERIFICATION_EXPIRES_AT, VERIFIER, StockTest, new_address, shown_code, start,
+)
 
 setUpModule = start
 
@@ -22,15 +23,6 @@ README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 # The lines of the README, and the address in them.
 LINES = re.compile(r"^```js\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README_URL = "http://127.0.0.1:5716"
-FICTIONAL_NUMBER, FICTIONAL_CODE = "+16505553434", "654321"
-# The stack's page at Apple.
-APPLE_CLIENT = "com.example.web"
-VERIFICATION_EXPIRES_AT = 14
-
-
-def new_address():
-    """An address that Google vouches for."""
-    return f"{secrets.token_hex(8)}@gmail.com"
 
 
 class SignInTest(StockTest):
@@ -246,21 +238,9 @@ class NumberTest(StockTest):
 
 
 class ProviderTest(StockTest):
-    """Credentials that a page has got from a provider's own script, as expressions of the SDK's."""
-
     SIGN_IN = "signInWithCredential(auth, {})"
     LINK = "linkWithCredential(auth.currentUser, {})"
     REAUTHENTICATE = "reauthenticateWithCredential(auth.currentUser, {})"
-
-    def apple(self, person):
-        form = person.form(client_id=APPLE_CLIENT)
-        return f"new OAuthProvider('apple.com').credential({json.dumps({'idToken': form['id_token'], 'rawNonce': form['nonce']})})"
-
-    def google(self, person):
-        return f"GoogleAuthProvider.credential({json.dumps(person.form()['id_token'])})"
-
-    def facebook(self, person):
-        return f"FacebookAuthProvider.credential({json.dumps(person.form()['access_token'])})"
 
     @property
     def people(self):

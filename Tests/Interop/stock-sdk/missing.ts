@@ -46,10 +46,111 @@ export const ActionCodeOperation = {
 export class FirebaseServerAppImpl {}
 
 // --- @firebase/auth/src/mfa/mfa_info.ts
-export class MultiFactorInfoImpl {}
+import { AuthErrorCode } from "../core/errors";
+import { _fail } from "../core/util/assert";
+// What an app sees of a second factor. The server tells the kind by the field that is there.
+export const MultiFactorInfoImpl = {
+  _fromServerResponse(auth, entry) {
+    const { mfaEnrollmentId: uid, displayName, enrolledAt } = entry;
+    const info = { uid, displayName, enrollmentTime: new Date(enrolledAt).toUTCString() };
+    if ("phoneInfo" in entry) return { ...info, factorId: "phone", phoneNumber: entry.phoneInfo };
+    return "totpInfo" in entry ? { ...info, factorId: "totp" } : _fail(auth, AuthErrorCode.INTERNAL_ERROR);
+  },
+};
 
 // --- @firebase/auth/src/mfa/mfa_session.ts
 export enum MultiFactorSessionType { ENROLL = "enroll", SIGN_IN = "signin" }
+export const MultiFactorSessionImpl = {
+  _fromIdtoken: (credential, user) => ({ type: MultiFactorSessionType.ENROLL, credential, user }),
+  _fromMfaPendingCredential: (credential) => ({ type: MultiFactorSessionType.SIGN_IN, credential }),
+};
+
+// --- @firebase/auth/src/mfa/mfa_assertion.ts
+import { MultiFactorSessionType } from "./mfa_session";
+export class MultiFactorAssertionImpl {
+  constructor(enroll, signIn) { Object.assign(this, { enroll, signIn }); }
+  _process(auth, { type, credential }, displayName) {
+    const isEnrollment = type === MultiFactorSessionType.ENROLL;
+    return isEnrollment ? this.enroll(auth, credential, displayName) : this.signIn(auth, credential);
+  }
+}
+
+// --- @firebase/auth/src/platform_browser/mfa/assertions/phone.ts
+import { finalizeEnrollPhoneMfa } from "../../../api/account_management/mfa";
+import { finalizeSignInPhoneMfa } from "../../../api/authentication/mfa";
+import { MultiFactorAssertionImpl } from "../../../mfa/mfa_assertion";
+export class PhoneMultiFactorGenerator {
+  static FACTOR_ID = "phone";
+  static assertion(credential) {
+    const phoneVerificationInfo = credential._makeVerificationRequest();
+    return new MultiFactorAssertionImpl(
+      (auth, idToken, displayName) => finalizeEnrollPhoneMfa(auth, { idToken, displayName, phoneVerificationInfo }),
+      (auth, mfaPendingCredential) => finalizeSignInPhoneMfa(auth, { mfaPendingCredential, phoneVerificationInfo }));
+  }
+}
+
+// --- @firebase/auth/src/mfa/assertions/totp.ts
+import { finalizeEnrollTotpMfa, startEnrollTotpMfa } from "../../api/account_management/mfa";
+import { finalizeSignInTotpMfa } from "../../api/authentication/mfa";
+import { MultiFactorAssertionImpl } from "../mfa_assertion";
+export class TotpMultiFactorGenerator {
+  static FACTOR_ID = "totp";
+  static async generateSecret({ user: { auth }, credential: idToken }) {
+    const { totpSessionInfo } = await startEnrollTotpMfa(auth, { idToken, totpEnrollmentInfo: {} });
+    return new TotpSecret(auth, totpSessionInfo);
+  }
+  static assertionForEnrollment(secret, verificationCode) {
+    const totpVerificationInfo = { sessionInfo: secret.sessionInfo, verificationCode };
+    return new MultiFactorAssertionImpl(
+      (auth, idToken, displayName) => finalizeEnrollTotpMfa(auth, { idToken, displayName, totpVerificationInfo }));
+  }
+  static assertionForSignIn(mfaEnrollmentId, verificationCode) {
+    const totpVerificationInfo = { verificationCode };
+    return new MultiFactorAssertionImpl(undefined, (auth, mfaPendingCredential) =>
+      finalizeSignInTotpMfa(auth, { mfaPendingCredential, mfaEnrollmentId, totpVerificationInfo }));
+  }
+}
+export class TotpSecret {
+  constructor(auth, info) {
+    this.auth = auth;
+    this.sessionInfo = info.sessionInfo;
+    this.secretKey = info.sharedSecretKey;
+    this.hashingAlgorithm = info.hashingAlgorithm;
+    this.codeLength = info.verificationCodeLength;
+    this.codeIntervalSeconds = info.periodSec;
+    this.enrollmentCompletionDeadline = new Date(info.finalizeEnrollmentTime).toUTCString();
+  }
+  generateQrCodeUrl(account = this.auth.currentUser.email, issuer = this.auth.name) {
+    const { secretKey, hashingAlgorithm, codeLength } = this;
+    return `otpauth://totp/${issuer}:${account}?secret=${secretKey}&issuer=${issuer}&algorithm=${hashingAlgorithm}&digits=${codeLength}`;
+  }
+}
+
+// --- @firebase/auth/src/mfa/mfa_resolver.ts
+import { AuthErrorCode } from "../core/errors";
+import { UserCredentialImpl } from "../core/user/user_credential_impl";
+import { _assert } from "../core/util/assert";
+import { OperationType } from "../model/enums";
+import { MultiFactorInfoImpl } from "./mfa_info";
+import { MultiFactorSessionImpl } from "./mfa_session";
+export function getMultiFactorResolver(auth, { customData: { operationType, _serverResponse = {} }, user }) {
+  const { mfaPendingCredential, mfaInfo = [], ...first } = _serverResponse;
+  _assert(operationType && mfaPendingCredential, auth, AuthErrorCode.ARGUMENT_ERROR);
+  const session = MultiFactorSessionImpl._fromMfaPendingCredential(mfaPendingCredential);
+  return {
+    session,
+    hints: mfaInfo.map((entry) => MultiFactorInfoImpl._fromServerResponse(auth, entry)),
+    async resolveSignIn(assertion) {
+      // The answer to the first factor, with the tokens of the second one in it.
+      const { idToken, refreshToken } = await assertion._process(auth, session);
+      const answer = { ...first, idToken, refreshToken };
+      if (operationType === OperationType.REAUTHENTICATE) return UserCredentialImpl._forOperation(user, operationType, answer);
+      const credential = await UserCredentialImpl._fromIdTokenResponse(auth, operationType, answer);
+      await auth._updateCurrentUser(credential.user);
+      return credential;
+    },
+  };
+}
 
 // --- @firebase/auth/src/core/util/providers.ts
 export const providerDataAsNames = (data: { providerId?: string }[]) =>
@@ -143,7 +244,11 @@ export * from "./core";
 
 // --- @firebase/auth/index.ts
 export * from "./src/core";
+export { TotpMultiFactorGenerator, TotpSecret } from "./src/mfa/assertions/totp";
+export { getMultiFactorResolver } from "./src/mfa/mfa_resolver";
+export { multiFactor } from "./src/mfa/mfa_user";
 export { getAuth } from "./src/platform_browser";
+export { PhoneMultiFactorGenerator } from "./src/platform_browser/mfa/assertions/phone";
 export { PhoneAuthProvider } from "./src/platform_browser/providers/phone";
 export { RecaptchaVerifier } from "./src/platform_browser/recaptcha/recaptcha_verifier";
 export {
