@@ -1,4 +1,4 @@
-"""A machine of its own for deploy/install: a mount namespace whose /etc, /usr/local and /var/lib are copies on write."""
+"""A machine for deploy/install and packages: a mount namespace whose /etc, /usr and /var are copies on write."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import tempfile
 import stack
 from process import BINARIES
 
-OVERLAID = ["etc", "usr/local", "var/lib"]
+OVERLAID = ["etc", "usr", "var"]
 UNITS = "usr/local/lib/systemd/system"
 END_SECONDS = 60
 # This machine's systemd, whose sockets are in /run, must not hear of it.

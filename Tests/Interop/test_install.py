@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 import urllib.request
@@ -171,6 +172,64 @@ class UnitsTest(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertEqual(self.links("countersign") | self.links("multi-user"), set())
         self.assertEqual(self.asked(), ["stop countersign.target countersign-*", "daemon-reload"])
+
+
+@ONLY_ROOT
+@unittest.skipUnless(shutil.which("dpkg-shlibdeps"), "there is no dpkg-dev")
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.packages = pathlib.Path(directory.name)
+        cls.machine = Machine(cls)
+
+    def package(self, version):
+        done = subprocess.run(
+            [stack.ROOT / "deploy/package", version], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=300, check=False,
+            env={"PATH": os.environ["PATH"], "COUNTERSIGN_PROGRAMS": str(process.BINARIES),
+                 "COUNTERSIGN_PACKAGES": str(self.packages)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return next(self.packages.glob(f"countersign_{version}_*.deb"))
+
+    def dpkg(self, *arguments):
+        code, said = self.machine.run("dpkg", "--no-triggers", *arguments)
+        self.assertEqual(code, 0, said)
+        return said
+
+    def etc(self):
+        return {path: value for path, value in files(self.machine).items() if path.startswith("etc/countersign")}
+
+    def test_installation_upgrade_and_purge(self):
+        said = self.dpkg("--install", self.package("1.0.0"))
+        self.assertIn("nothing to do; to set up a process", said)
+        self.assertEqual(self.etc(), {})
+        code, said = self.machine.run("countersign-install", "coordinator", "sms-worker@2")
+        self.assertEqual(code, 0, said)
+        self.assertNotIn(" file /usr/", said)
+        self.assertFalse(self.machine.path("/usr/local/bin/coordinator").exists())
+        if shutil.which("systemd-analyze"):
+            self.assertIn("systemd-analyze verify: 2 units are right", said)
+        for name in ["coordinator", "sms-worker"]:
+            self.machine.secret(f"{name}.password", "secret\n", name)
+        self.machine.secret("twilio.password", "secret\n", "sms-worker")
+        installed = self.etc()
+
+        said = self.dpkg("--install", self.package("1.0.1"))
+        for name in ["coordinator", "sms-worker-2"]:
+            self.assertIn(f"{name}: the configuration is right", said)
+        self.assertNotIn("accounts", said)
+        self.assertEqual(self.etc(), installed)
+        code, said = self.machine.run("countersign-install", "--remove")
+        self.assertEqual(code, 1)
+        self.assertIn("apt remove countersign", said)
+
+        self.dpkg("--purge", "countersign")
+        self.assertEqual(self.etc(), installed)
+        for path in ["/usr/bin/coordinator", "/usr/sbin/countersign-install", "/usr/share/countersign",
+                     "/lib/systemd/system/countersign.target"]:
+            self.assertFalse(self.machine.path(path).exists(), path)
 
 
 @ONLY_ROOT

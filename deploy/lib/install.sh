@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # What changes the machine that deploy/install runs on: each change is named, none is made in a dry run (`dry`), and none twice.
 # Sourced after common.sh.
 
@@ -59,7 +59,10 @@ make() {
 make_file() {
   local path=$1 mode=$2 owner=$3
   shift 3
-  "$@" >"$path.making" || die "$path could not be made"
+  if ! "$@" >"$path.making"; then
+    rm -f "$path.making"
+    die "$path could not be made"
+  fi
   chown "$owner:" "$path.making" && chmod "$mode" "$path.making" && mv "$path.making" "$path"
 }
 
@@ -100,4 +103,33 @@ free_port() {
     if ! grep -qs "^COUNTERSIGN_$1_PORT=$port\$" "$ETC"/*.env; then echo "$port"; return 0; fi
   done
   die "no port from $2 to $3 is free" "write COUNTERSIGN_$1_PORT into the .env file of the instance, and extend SocketBindAllow"
+}
+
+# --- processes and their instances -----------------------------------------------------------------------------------------
+
+readonly PROCESSES=(coordinator sms-worker push-worker revocation-worker mail-worker accounts gateway)
+
+process_of() { if [[ ${1##*-} == [0-9]* ]]; then echo "${1%-*}"; else echo "$1"; fi; }
+unit_of() { case $1 in coordinator | accounts) echo "countersign-$1" ;; *) echo "countersign-$1@" ;; esac }
+
+# Reads a process or an instance of one into `processes` and `instances`.
+take() {
+  local name=${1%@*} number=1
+  if [[ $1 == *@* ]]; then number=${1#*@}; fi
+  [[ $name == countersign || " ${PROCESSES[*]} " == *" $name "* ]] || die "there is no process $name" "deploy/install --help"
+  [[ $number =~ ^[1-9][0-9]?$ ]] || die "$1 is no instance: a number from 1 to 99 follows @" "deploy/install --help"
+  if [[ $name == countersign ]]; then tool=yes; return 0; fi
+  [[ $(unit_of "$name") == *@ || $1 != *@* ]] || die "$name has one instance on a machine" "write: $name"
+  [[ " ${processes[*]} " == *" $name "* ]] || processes+=("$name")
+  if [[ $(unit_of "$name") == *@ ]]; then instances+=("$name-$number"); else instances+=("$name"); fi
+}
+
+# What this script has installed here.
+take_known() {
+  local name file
+  for name in "${PROCESSES[@]}"; do
+    if [[ ! -e $SAMPLES/$name.json5 ]]; then continue; fi
+    if [[ $(unit_of "$name") != *@ ]]; then take "$name"; fi
+    for file in "$ETC/$name"-[1-9]*.env; do if [[ -e $file ]]; then take "$name@$(basename "${file##*-}" .env)"; fi; done
+  done
 }
