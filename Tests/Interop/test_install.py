@@ -1,0 +1,313 @@
+"""deploy/install on a machine of its own: what it puts where and whose it is, what it never touches, and that it works."""
+
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+
+import process
+import simulator
+import stack
+from countersign_client import Client
+from installed import UNITS, Machine
+from samples import new_number
+from waiting import eventually
+
+INSTALLED = ["coordinator", "sms-worker", "accounts", "gateway"]
+ETC = "/etc/countersign"
+SECRETS = f"{ETC}/secrets"
+APP = "com.example.installed"
+ROOTS = ["etc", "usr/local", "var/lib/countersign", *(f"var/lib/countersign-{name}" for name in INSTALLED)]
+ONLY_ROOT = unittest.skipUnless(os.geteuid() == 0, "only root installs")
+
+
+def files(machine):
+    """All files of the places that are installed to, with owner, mode, time and content."""
+    found = {}
+    for path in [path for root in ROOTS for path in machine.path(root).rglob("*")]:
+        status = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b""
+        name = str(path.relative_to(machine.root))
+        found[name] = (status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns, content)
+    return found
+
+
+@ONLY_ROOT
+class FilesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.machine = Machine(cls)
+        cls.before = files(cls.machine)
+        cls.dry = cls.machine.install("--dry-run", *INSTALLED)
+        cls.after_dry = files(cls.machine)
+        cls.code, cls.said = cls.machine.install(*INSTALLED)
+        if cls.code:
+            raise RuntimeError(cls.said)
+
+    def owned(self, *paths):
+        return self.machine.run("stat", "-c", "%a %U:%G", *paths)[1].splitlines()
+
+    def test_a_dry_run_names_all_and_changes_nothing(self):
+        code, said = self.dry
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.before, self.after_dry)
+        done = [line for line in self.said.splitlines() if re.match(r" {4}(file|configuration|secret) ", line)]
+        self.assertGreater(len(done), 50)
+        for line in done:
+            self.assertIn(line, said)
+
+    def test_owners_and_modes(self):
+        self.assertEqual(
+            self.owned(ETC, SECRETS, f"{ETC}/projects", f"{ETC}/coordinator.json5", "/usr/local/bin/coordinator"),
+            ["755 root:root", "711 root:root", "2750 root:countersign-projects", "644 root:root", "755 root:root"])
+        self.assertEqual(
+            self.owned(f"{SECRETS}/keys.json", f"{SECRETS}/gateway-keys.json"), ["600 root:root", "600 root:root"])
+        for name in ["accounts.pepper", "accounts.tokens.json", "accounts.sealing.json", "coordinator.pepper"]:
+            user = "countersign-" + name.partition(".")[0]
+            self.assertEqual(self.owned(f"{SECRETS}/{name}"), [f"600 {user}:{user}"])
+        for name in INSTALLED:
+            user = f"countersign-{name}"
+            self.assertEqual(self.owned(f"/var/lib/{user}"), [f"750 {user}:{user}"])
+            groups = self.machine.run("id", "-nG", user)[1].split()
+            self.assertEqual("countersign-projects" in groups, name != "sms-worker", name)
+
+    def test_only_what_is_asked_for(self):
+        units = {path.name for path in self.machine.path(UNITS).iterdir()}
+        self.assertEqual(units, {
+            "countersign.target", "countersign-coordinator.service", "countersign-accounts.service",
+            "countersign-sms-worker@.service", "countersign-gateway@.service"})
+        for name in ["push-worker", "mail-worker", "revocation-worker"]:
+            self.assertFalse(self.machine.path(f"{ETC}/{name}.json5").exists())
+            self.assertFalse(self.machine.path(f"/usr/local/bin/{name}").exists())
+
+    def test_the_pages_that_units_name_are_there(self):
+        for unit in self.machine.path(UNITS).glob("*.service"):
+            page = re.search(r"^Documentation=file://(.*)$", unit.read_text(), re.MULTILINE).group(1)
+            self.assertTrue(self.machine.path(page).is_file(), page)
+
+    def test_it_says_what_is_left(self):
+        self.assertIn("systemd does not run here", self.said)
+        for name in INSTALLED:
+            self.assertIn(f"rabbitmqctl change_password {name} ", self.said)
+        self.assertIn("lanes.0.passwordFile: /etc/countersign/secrets/twilio.password does not exist", self.said)
+        self.assertNotIn("configuration is right", self.said)
+
+    def test_a_second_run_changes_nothing(self):
+        before = files(self.machine)
+        code, said = self.machine.install(*INSTALLED)
+        self.assertEqual(code, 0, said)
+        self.assertEqual(before, files(self.machine))
+
+    def test_an_edited_configuration_stays_and_a_changed_sample_stands_beside_it(self):
+        path = f"{ETC}/gateway.json5"
+        self.machine.replace(path, r'level: "info"', 'level: "debug"')
+        edited = self.machine.path(path).read_bytes()
+        self.machine.install(*INSTALLED)
+        self.assertFalse(self.machine.path(f"{path}.new").exists())
+        # The sample of another version, as it was installed.
+        self.machine.path("/var/lib/countersign/samples/gateway.json5").write_text("{}\n")
+        said = self.machine.install(*INSTALLED)[1]
+        self.assertIn(f"configuration {path} stays; the sample has changed: compare {path}.new", said)
+        self.assertEqual(self.machine.path(path).read_bytes(), edited)
+        sample = (stack.ROOT / "Config/gateway.json5").read_bytes()
+        self.assertEqual(self.machine.path(f"{path}.new").read_bytes(), sample)
+        self.assertNotIn("the sample has changed", self.machine.install(*INSTALLED)[1])
+
+    def test_a_lost_pepper_is_not_made_anew_beside_data(self):
+        pepper, data = f"{SECRETS}/coordinator.pepper", "/var/lib/countersign-coordinator/coordinator.sqlite"
+        self.machine.path(data).touch()
+        kept = self.machine.path(pepper).rename(self.machine.path(f"{pepper}.kept"))
+        code, said = self.machine.install("coordinator")
+        kept.rename(self.machine.path(pepper))
+        self.machine.path(data).unlink()
+        self.assertEqual(code, 1)
+        self.assertIn(f"error: {data} is there, but not {pepper}", said)
+
+    def test_a_second_instance_has_ports_of_its_own(self):
+        code, said = self.machine.install("sms-worker@2", "gateway@2")
+        self.assertEqual(code, 0, said)
+        ports = []
+        for file in self.machine.path(ETC).glob("*.env"):
+            ports += re.findall(r"_PORT=(\d+)$", file.read_text(), re.MULTILINE)
+        self.assertEqual(len(ports), 8)
+        self.assertEqual(len(set(ports)), 8, ports)
+
+    def test_unknown_processes_are_refused(self):
+        for argument in ["sms-wroker", "sms-worker@x", "coordinator@2", "sms-worker@"]:
+            code, said = self.machine.install(argument)
+            self.assertEqual(code, 1, argument)
+            self.assertIn("error: ", said)
+
+
+@ONLY_ROOT
+@unittest.skipUnless(shutil.which("systemctl"), "there is no systemctl to make links")
+class UnitsTest(unittest.TestCase):
+    """Where systemd runs."""
+
+    def links(self, target):
+        return {path.name for path in self.machine.path(f"/etc/systemd/system/{target}.target.wants").glob("countersign*")}
+
+    def asked(self):
+        asked = self.machine.path("/run/asked")
+        lines = asked.read_text().splitlines()
+        asked.unlink()
+        return lines
+
+    def test_what_is_asked_for_is_enabled_and_a_removal_disables_it(self):
+        type(self).machine = Machine(type(self))
+        self.machine.pretend_systemd()
+        code, said = self.machine.install("coordinator", "sms-worker", "sms-worker@2")
+        self.assertEqual(code, 0, said)
+        units = {"countersign-coordinator.service", "countersign-sms-worker@1.service", "countersign-sms-worker@2.service"}
+        self.assertEqual(self.links("countersign"), units)
+        self.assertEqual(self.links("multi-user"), {*units, "countersign.target"})
+        self.assertEqual(self.asked()[-1], "daemon-reload")
+        self.assertIn("systemctl start countersign.target", said)
+        code, said = self.machine.install("--remove")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.links("countersign") | self.links("multi-user"), set())
+        self.assertEqual(self.asked(), ["stop countersign.target countersign-*", "daemon-reload"])
+
+
+@ONLY_ROOT
+@unittest.skipUnless(shutil.which("dpkg-shlibdeps"), "there is no dpkg-dev")
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.packages = pathlib.Path(directory.name)
+        cls.machine = Machine(cls)
+
+    def package(self, version):
+        done = subprocess.run(
+            [stack.ROOT / "deploy/package", version], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=300, check=False,
+            env={"PATH": os.environ["PATH"], "COUNTERSIGN_PROGRAMS": str(process.BINARIES),
+                 "COUNTERSIGN_PACKAGES": str(self.packages)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return next(self.packages.glob(f"countersign_{version}_*.deb"))
+
+    def dpkg(self, *arguments):
+        code, said = self.machine.run("dpkg", "--no-triggers", *arguments)
+        self.assertEqual(code, 0, said)
+        return said
+
+    def etc(self):
+        return {path: value for path, value in files(self.machine).items() if path.startswith("etc/countersign")}
+
+    def test_installation_upgrade_and_purge(self):
+        said = self.dpkg("--install", self.package("1.0.0"))
+        self.assertIn("nothing to do; to set up a process", said)
+        self.assertEqual(self.etc(), {})
+        code, said = self.machine.run("countersign-install", "coordinator", "sms-worker@2")
+        self.assertEqual(code, 0, said)
+        self.assertNotIn(" file /usr/", said)
+        self.assertFalse(self.machine.path("/usr/local/bin/coordinator").exists())
+        if shutil.which("systemd-analyze"):
+            self.assertIn("systemd-analyze verify: 2 units are right", said)
+        for name in ["coordinator", "sms-worker"]:
+            self.machine.secret(f"{name}.password", "secret\n", name)
+        self.machine.secret("twilio.password", "secret\n", "sms-worker")
+        installed = self.etc()
+
+        said = self.dpkg("--install", self.package("1.0.1"))
+        for name in ["coordinator", "sms-worker-2"]:
+            self.assertIn(f"{name}: the configuration is right", said)
+        self.assertNotIn("accounts", said)
+        self.assertEqual(self.etc(), installed)
+        code, said = self.machine.run("countersign-install", "--remove")
+        self.assertEqual(code, 1)
+        self.assertIn("apt remove countersign", said)
+
+        self.dpkg("--purge", "countersign")
+        self.assertEqual(self.etc(), installed)
+        for path in ["/usr/bin/coordinator", "/usr/sbin/countersign-install", "/usr/share/countersign",
+                     "/lib/systemd/system/countersign.target"]:
+            self.assertFalse(self.machine.path(path).exists(), path)
+
+
+@ONLY_ROOT
+class RunTest(unittest.TestCase):
+    """What is installed, with what is left to do done, in the place of the stack's own coordinator and workers."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.machine = Machine(cls)
+        code, said = cls.machine.install(*INSTALLED)
+        if code:
+            raise RuntimeError(said)
+        logs = tempfile.TemporaryDirectory(prefix="countersign-")
+        cls.addClassCleanup(logs.cleanup)
+        cls.logs = pathlib.Path(logs.name)
+        secrets = stack.DIRECTORY / "secrets"
+        broker = os.environ["COUNTERSIGN_AMQP_URL"].rpartition("@")[2]
+        for name in INSTALLED:
+            cls.machine.secret(f"{name}.password", (secrets / f"broker-{name}").read_text(), name)
+            cls.machine.replace(f"{ETC}/{name}.json5", r"(?<=url: \"amqp://)[^\"]*", f"{name}@{broker}")
+        cls.machine.secret("twilio.password", (secrets / "twilio-api-key").read_text(), "sms-worker")
+        worker = f"{ETC}/sms-worker.json5"
+        cls.machine.replace(worker, r'accountSID: "[^"]*"', 'accountSID: "AC00000000000000000000000000000001"')
+        cls.machine.replace(worker, r'// username: "[^"]*"', 'username: "SK00000000000000000000000000000001"')
+        cls.machine.replace(
+            worker, r'baseURL: "https://api.twilio.com"', f'baseURL: "{os.environ["COUNTERSIGN_SIMULATOR_URL"]}"')
+        cls.machine.replace(worker, r'allowed: \["US"\]', 'allowed: ["*"]')
+        coordinator = f"{ETC}/coordinator.json5"
+        cls.machine.replace(coordinator, r"allowed: \[\]", 'allowed: ["*"]')
+        cls.machine.replace(
+            coordinator, r"\n  apps: \{", f'\n  apps: {{ "{APP}": {{ name: "Example", verification: "trusted" }},')
+        cls.ports = {name: process.free_port() for name in ["coordinator", "sms-worker"]}
+        cls.machine.path(f"{ETC}/coordinator.env").write_text(f"COUNTERSIGN_HTTP_PORT={cls.ports['coordinator']}\n")
+        cls.machine.replace(f"{ETC}/sms-worker-1.env", r"8081", str(cls.ports["sms-worker"]))
+        cls.machine.replace(f"{ETC}/sms-worker-1.env", r"8091", str(process.free_port()))
+        cls.checked = cls.machine.install(*INSTALLED)[1]
+        stack.stop_for_class(cls, "coordinator", "sms-worker-1", "sms-worker-2")
+        for name in ["coordinator", "sms-worker@1"]:
+            cls.machine.start(cls, name, cls.logs / name)
+
+    def ready(self, name):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[name]}/readyz", timeout=30) as response:
+                return response.status == 200
+        except OSError:
+            return False
+
+    def said(self):
+        return "\n".join(log.read_text() for log in self.logs.iterdir())
+
+    def test_each_process_finds_its_configuration_right(self):
+        for name in ["coordinator", "sms-worker-1", "accounts", "gateway-1"]:
+            self.assertIn(f"{name}: the configuration is right", self.checked)
+
+    def test_a_number_is_verified_and_a_removal_leaves_what_is_not_the_versions(self):
+        for name in self.ports:
+            eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
+        client = Client.of(self)
+        number = new_number("+49160")
+        started = client.command("verification.start", {"phoneNumber": number, "app": APP})
+        code = simulator.code(simulator.message(number)["body"])
+        approved = client.command("verification.check", {"verificationID": started["verificationID"], "code": code})
+        self.assertEqual(approved["phoneNumber"], number)
+        self.assertTrue(self.machine.path("/var/lib/countersign-coordinator/coordinator.sqlite").exists())
+        self.assertTrue(self.machine.path("/var/lib/countersign-sms-worker/ledger.sqlite").exists())
+
+        before = files(self.machine)
+        code, said = self.machine.install("--remove")
+        self.assertEqual(code, 0, said)
+        gone = before.keys() - files(self.machine).keys()
+        gone = {path for path in gone if not path.endswith(("-wal", "-shm"))}
+        self.assertTrue(gone)
+        for path in gone:
+            self.assertTrue(path.startswith("usr/local/"), path)
+        left = {path.name for path in self.machine.path("/usr/local/bin").iterdir()}
+        self.assertFalse(left & {*INSTALLED, "countersign"})
+        self.assertEqual(list(self.machine.path(UNITS).iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
