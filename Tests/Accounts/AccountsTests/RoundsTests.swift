@@ -167,7 +167,7 @@ import Testing
     #expect(enrolling == 4)
     #expect(
       loads == [
-        "account.startSecondFactor": 2, "account.finishSecondFactor": 4, "account.withdrawSecondFactor": 3,
+        "account.startSecondFactor": 3, "account.finishSecondFactor": 4, "account.withdrawSecondFactor": 3,
       ])
     #expect(Set(loads.keys) == Self.secondFactors)
   }

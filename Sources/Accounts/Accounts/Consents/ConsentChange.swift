@@ -68,13 +68,16 @@ struct ConsentChange: Sendable {
     return nil
   }
 
-  /// The same consent once more changes nothing: an app that repeats it does not take back that it was revoked.
+  /// The same one once more, and one that was given before what is recorded, change nothing: an app that repeats it, or a
+  /// device that was away, does not take back that it was revoked.
   private func record(_ consent: Consent, on account: inout AccountRecord, at now: UnixTime) {
     let recorded = RecordedConsent(consent: consent, recordedAt: now)
     guard let index = account.consents.firstIndex(where: { $0.consent.purpose == consent.purpose }) else {
       return account.consents.append(recorded)
     }
-    if account.consents[index].consent != consent { account.consents[index] = recorded }
+    let known = account.consents[index]
+    guard consent != known.consent, consent.givenAt >= known.revokedAt ?? known.consent.givenAt else { return }
+    account.consents[index] = recorded
   }
 }
 

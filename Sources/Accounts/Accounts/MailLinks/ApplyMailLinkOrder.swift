@@ -74,7 +74,9 @@ struct ApplyMailLinkOrder: CommandOrder {
     guard let found else { return .failure(.invalidOobCode) }
     guard set.now < found.ticket.expiresAt else { return .failure(.expiredOobCode) }
     let account = try account(of: found.content, in: set)
-    guard !found.content.isVoid(for: account) else { return .failure(.invalidOobCode) }
+    let isDistrusted =
+      found.content.purpose == .resetPassword && account?.distrusts(found.content.email, at: set.now) ?? false
+    guard !found.content.isVoid(for: account), !isDistrusted else { return .failure(.invalidOobCode) }
     return .success(Found(ticket: found.ticket, content: found.content, account: account))
   }
 
@@ -104,7 +106,11 @@ struct ApplyMailLinkOrder: CommandOrder {
   private func reply(_ found: Found) -> MailLinkApplied {
     var reply = MailLinkApplied(purpose: found.content.purpose, email: found.content.email)
     reply.newEmail = found.content.newEmail
-    reply.secondFactor = found.content.secondFactor(of: found.account)?.view(isMasked: true)
+    if let factor = found.content.secondFactor(of: found.account) {
+      reply.secondFactor = factor.view(isMasked: true)
+      // The page stands on a host that the owner trusts, and a thief may have named the factor.
+      reply.secondFactor?.displayName = factor.plainName
+    }
     return reply
   }
 

@@ -103,7 +103,9 @@ struct MailLinkSignInOrder: CommandOrder {
     guard set.now < found.ticket.expiresAt else { return .failure(.expiredOobCode) }
     guard found.content.email.normalizedAddress == email.normalizedAddress else { return .failure(.otherAddress) }
     let holder = try holder(in: set)
-    guard !found.content.isVoid(for: holder) else { return .failure(.invalidOobCode) }
+    guard !found.content.isVoid(for: holder), !(holder?.distrusts(email, at: set.now) ?? false) else {
+      return .failure(.invalidOobCode)
+    }
     // An identity owns the address, and the account has another one.
     guard holder?.isReached(at: email) ?? true else { return .failure(.addressTaken) }
     return .success(found.ticket)

@@ -127,7 +127,7 @@ struct MailLinks: Sendable {
     _ factor: SecondFactor, of account: AccountRecord, _ project: Project, _ runs: MailLinkRuns, cause: Envelope,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    guard let address = account.address, address.isVerified else { return }
+    guard let address = account.trustedAddress(at: set.now) else { return }
     let text = try tickets.text(seed: runs.seed)
     let url: String
     do throws(APIError) {
@@ -136,10 +136,19 @@ struct MailLinks: Sendable {
       // Without a page for links there is no mail: the factor stands.
       return
     }
-    var content = MailLinkTicket(.revertSecondFactor, email: address.email, of: account)
+    var content = MailLinkTicket(.revertSecondFactor, email: address, of: account)
     content.enrollmentID = factor.enrollmentID
     try issue(content, text, project, runs, in: &set)
-    try mail(url, .revertSecondFactor, to: address.email, of: factor, project, nil, runs, cause, in: &set)
+    try mail(url, .revertSecondFactor, to: address, of: factor, project, nil, runs, cause, in: &set)
+  }
+}
+
+extension AccountRecord {
+  /// A proven address that was not put on it without a recent sign-in.
+  fileprivate func trustedAddress(at now: UnixTime) -> String? {
+    if let email, isEmailVerified { return email }
+    let proven = identities.filter { $0.isEmailVerified && $0.email != nil && $0.isTrusted(at: now) }
+    return (proven.first(where: \.ownsEmail) ?? proven.first)?.email
   }
 }
 

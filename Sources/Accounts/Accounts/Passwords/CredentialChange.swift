@@ -52,6 +52,11 @@ struct CredentialChange: Sendable {
     if isNew, account.address != nil, try ProjectSettings.find(project, in: set).protectsAddresses {
       return CommandAnswer(.unverifiedAddress)
     }
+    if !account.secondFactors.isEmpty {
+      var changed = account
+      changed.takeAddress(address)
+      guard changed.isEmailVerified else { return CommandAnswer(.unverifiedAddress) }
+    }
     let holder = try AccountRecord.find(
       holderOf: AccountRecord.key(ofEmail: address, project: self.project), in: set)
     if isNew {

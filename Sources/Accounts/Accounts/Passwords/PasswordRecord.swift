@@ -55,9 +55,16 @@ extension AccountRecord {
     passwordChangedAt = nil
   }
 
-  /// Whether its own address was never proven: its maker may have typed anyone's.
+  /// Whether its own address was never proven: its maker may have typed anyone's. Not so with second factors, which need
+  /// a proven address: they were there before this one, and a mailbox alone takes none away.
   func hasUnproven(_ address: String) -> Bool {
-    !isEmailVerified && email?.normalizedAddress == address.normalizedAddress
+    !isEmailVerified && secondFactors.isEmpty && email?.normalizedAddress == address.normalizedAddress
+  }
+
+  /// Whether the address was put on it without a recent sign-in, and not proven since: for a day it opens nothing, and
+  /// takes nothing from the account, whoever proves it. The owner can undo it meanwhile.
+  func distrusts(_ address: String, at now: UnixTime) -> Bool {
+    hasUnproven(address) && emailTrustedFrom.map { now < $0 } ?? false
   }
 
   /// Takes everything else that opens the account from it: somebody made it who never proved its address. The sessions
@@ -80,7 +87,6 @@ extension AccountRecord {
     numberTrustedFrom = nil
     emailTrustedFrom = nil
     signsInByLink = false
-    secondFactors = []
     consents = []
     unlink(Set(identities.map(\.provider)))
   }

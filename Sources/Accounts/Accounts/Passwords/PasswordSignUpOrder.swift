@@ -132,7 +132,8 @@ struct PasswordSignUpOrder: CommandOrder {
     let isRecent = holder.isRecent(at: arrivedAt)
     do throws(APIError) {
       let rules = try reader.project(project.id).recentLogin
-      let act: SensitiveAct = holder.account.email == nil ? .linking : .changeOfCredential
+      let isLink = holder.account.email == nil && holder.account.secondFactors.isEmpty
+      let act: SensitiveAct = isLink ? .linking : .changeOfCredential
       try act.check(on: holder.account, isRecent: isRecent, rules)
     } catch {
       return CommandAnswer(error)
@@ -146,6 +147,7 @@ struct PasswordSignUpOrder: CommandOrder {
       account.emailTrustedFrom = isRecent || account.isAnonymous ? nil : set.now + SensitiveAct.distrust
     }
     account.takeAddress(email)
+    guard account.isEmailVerified || account.secondFactors.isEmpty else { return CommandAnswer(.unverifiedAddress) }
     account.displayName = account.displayName ?? displayName
     account.isAnonymous = false
     account.passwordChangedAt = set.now

@@ -51,13 +51,13 @@ struct AccountEvents {
   }
 
   private func secondFactors(from before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    for factor in account.secondFactors where before.secondFactor(factor.enrollmentID) == nil {
+    for factor in account.secondFactors where !before.hasSame(factor) {
       let event = SecondFactorEnrolled(
         project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
         enrolledAt: factor.enrolledAt)
       try set.announce(event, of: account, id: "enrolled.\(factor.enrollmentID).\(id)", cause: cause)
     }
-    for factor in before.secondFactors where account.secondFactor(factor.enrollmentID) == nil {
+    for factor in before.secondFactors where !account.hasSame(factor) {
       let event = SecondFactorWithdrawn(
         project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
         withdrawnAt: set.now)
@@ -87,6 +87,13 @@ struct AccountEvents {
     if account.isDisabled != before.isDisabled { fields.append("disabled") }
     if account.claims != before.claims { fields.append("customAttributes") }
     return fields
+  }
+}
+
+extension AccountRecord {
+  /// Whether it has the factor, with the same number.
+  fileprivate func hasSame(_ factor: SecondFactor) -> Bool {
+    secondFactor(factor.enrollmentID).map { $0.phoneNumber == factor.phoneNumber } ?? false
   }
 }
 

@@ -6,8 +6,10 @@ extension SecondFactor {
   ///
   /// A thief may have chosen that. So it has words alone: nothing that a mail program makes a link of, and nothing for
   /// which the mail-worker would refuse the mail.
-  var mailedName: String? {
-    if let phoneNumber { return Self.masked(phoneNumber) }
+  var mailedName: String? { phoneNumber.map(Self.masked) ?? plainName }
+
+  /// The words of what the user calls the factor.
+  var plainName: String? {
     guard let displayName else { return nil }
     let words = displayName.unicodeScalars.split { !Self.isWord($0) }.map { String(String.UnicodeScalarView($0)) }
     let name = words.joined(separator: " ").unicodeScalars.prefix(Self.mostMailed)

@@ -15,12 +15,15 @@ struct PendingSignIn: Sendable {
   /// Claims of the session, as a JSON object.
   let claims: String?
   let begunAt: UnixTime
+  /// Number of the account, which a sign-in by it proved.
+  private let number: String?
 
   init(of account: AccountRecord, by provider: SignInProvider, claims: String?, at now: UnixTime) {
     self.account = account.id
     accountCreatedAt = account.createdAt
     self.provider = provider
     self.claims = claims
+    number = provider == .phone ? account.phoneNumber : nil
     // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
     begunAt = max(now, account.validSince)
   }
@@ -31,7 +34,7 @@ struct PendingSignIn: Sendable {
     guard account.createdAt == accountCreatedAt, begunAt >= account.validSince else { return false }
     switch provider {
     case .custom: return true
-    case .phone: return account.phoneNumber != nil
+    case .phone: return account.phoneNumber != nil && account.phoneNumber == number
     case .password: return account.signsInByEmail && account.passwordChangedAt.map { $0 <= begunAt } ?? true
     default: return account.identity(at: provider.name).map { $0.linkedAt <= begunAt } ?? false
     }
@@ -48,6 +51,7 @@ extension PendingSignIn: FieldCoded {
     provider = SignInProvider(name: try fields.required(3, pending?.provider.name))
     claims = fields.optional(4, pending?.claims)
     begunAt = try fields.required(5, pending?.begunAt)
+    number = fields.optional(6, pending?.number)
   }
 }
 

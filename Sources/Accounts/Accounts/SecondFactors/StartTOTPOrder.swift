@@ -78,6 +78,15 @@ struct StartTOTPOrder: CommandOrder {
     case .success(let found): holder = found
     }
     if let refusal = enrollment.refusal(of: holder, arrivedAt: arrivedAt) { return CommandAnswer(refusal) }
+    // Each enrolment mails its owner.
+    let limits = reader.limits(
+      [.secondFactorStartsPerAccount],
+      of: LimitSubject(project: enrollment.project.id, account: holder.account.id.text))
+    var keys = StoreKeys()
+    try limits.addKeys(to: &keys, at: set.now)
+    try set.require(keys)
+    if let refusal = try limits.refusal(in: set) { return reader.refuse(refusal, in: &set) }
+    try limits.count(in: &set)
     let text = try reader.tickets.text(seed: random.ticketSeed)
     let ticket = try reader.tickets.issue(
       text, .sharedSecret, OfferedSecret(secret, for: holder.account), project: enrollment.project.id, app: nil,

@@ -106,7 +106,8 @@ struct SignIn<Factor: ProvenFactor> {
   private func signInFirst(_ step: Step, in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
     guard request.makesAccount else { return try factor.refuse(.unknown, desk(step), in: &set) }
     if let neighbor = step.neighbor {
-      guard factor.joins(neighbor) else {
+      // An address vouches for no second factor.
+      guard factor.joins(neighbor), neighbor.secondFactors.isEmpty, try !isDistrusted(neighbor, at: set.now) else {
         return try factor.refuse(.unconfirmed(neighbor.ways), desk(step), in: &set)
       }
       let now = set.now
@@ -123,9 +124,14 @@ struct SignIn<Factor: ProvenFactor> {
     return try begin(account, isNewUser: true, step, in: &set)
   }
 
+  private func isDistrusted(_ neighbor: AccountRecord, at now: UnixTime) throws(StoreError) -> Bool {
+    guard let email = neighbor.email, neighbor.distrusts(email, at: now) else { return false }
+    return try isUnproven(neighbor)
+  }
+
   /// Whether the account has the factor's address as its own, and never proved it.
   private func isUnproven(_ neighbor: AccountRecord) throws(StoreError) -> Bool {
-    guard let email = neighbor.email, !neighbor.isEmailVerified else { return false }
+    guard let email = neighbor.email, neighbor.hasUnproven(email) else { return false }
     return try factor.addressKey(project: project) == AccountRecord.key(ofEmail: email, project: project)
   }
 

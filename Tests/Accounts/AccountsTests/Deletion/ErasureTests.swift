@@ -55,8 +55,7 @@ import Testing
     #expect(try erased() == nil && bench.checks.isEmpty)
   }
 
-  @Test func `The numbers of second factors are forgotten one by one, and an answer counts for one of them`() async throws
-  {
+  @Test func `The numbers of second factors are forgotten one by one, and an answer counts once`() async throws {
     let holder = try await bench.signIn()
     let numbers = ["+14155550151", "+14155550152"]
     _ = try await bench.transact { set throws(StoreError) in

@@ -18,6 +18,21 @@ struct MailLinkSignInTests {
     bench.useLinks()
   }
 
+  @Test func `An address that an old sign-in put on an account opens nothing for a day, and takes nothing from it`()
+    async throws
+  {
+    let user = try await bench.signIn("a")
+    bench.clock.advance(by: .seconds(301))
+    #expect(try await bench.signUp(email: Self.other, idToken: user.idToken).error == nil)
+    let before = try #require(try await bench.account(of: user))
+    #expect(before.emailTrustedFrom != nil && before.phoneNumber != nil)
+    let link = try await bench.sendLink(.signIn, to: Self.other).code
+    #expect(try await bench.signIn(link: link, email: Self.other).error?.code == .invalidOobCode)
+    let reset = try await bench.sendLink(.resetPassword, to: Self.other).code
+    #expect(try await bench.apply(reset, newPassword: "another1").error?.code == .invalidOobCode)
+    #expect(try await bench.account(of: user) == before)
+  }
+
   @Test func `A new address makes an account, and the link counts once`() async throws {
     let code = try await bench.sendLink(.signIn, to: Self.address).code
     let user = try await bench.signIn(link: code, email: "Ada@Example.com")

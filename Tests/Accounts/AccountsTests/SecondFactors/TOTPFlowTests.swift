@@ -318,17 +318,35 @@ struct TOTPFlowTests {
     #expect(try await bench.withdraw(other, answer.idToken).error?.code == .credentialTooOld)
   }
 
-  @Test func `Deletion erases the factors, and an address that another one proves takes them`() async throws {
+  @Test func `A mailbox alone takes no factor from an account, though its address was not proven`() async throws {
     let enrolled = try await bench.enrolledUser()
     let account = try #require(try await bench.account(of: enrolled.user))
     try await bench.change(account) { account, _ in account.isEmailVerified = false }
-    let owner = try await bench.signInByLink(AccountsBench.email)
-    #expect(owner.idToken != nil && owner.reply.localID == account.localID)
-    #expect(try await bench.find(account)?.secondFactors == [])
-    let again = try await bench.startTOTP(owner.idToken)
-    let user = try await bench.enroll(again, owner.idToken)
-    #expect(user.error == nil)
-    _ = try await bench.delete(try #require(user.idToken))
+    let link = try await bench.signInByLink(AccountsBench.email)
+    #expect(link.idToken == nil && link.reply.secondFactors?.map(\.enrollmentID) == [enrolled.id])
+    #expect(try await bench.find(account)?.secondFactors == account.secondFactors)
+    #expect(try await bench.find(account)?.hasPassword == true)
+  }
+
+  @Test func `Deletion erases the factors`() async throws {
+    let enrolled = try await bench.enrolledUser()
+    let account = try #require(try await bench.account(of: enrolled.user))
+    _ = try await bench.delete(try #require(enrolled.user.idToken))
     #expect(try await bench.find(account) == nil)
+  }
+
+  @Test func `An account with a factor takes no address that is not proven`() async throws {
+    let enrolled = try await bench.enrolledUser()
+    let changed = try await bench.change(enrolled.user.idToken, email: "other@example.org")
+    #expect(changed.error?.reason == "VERIFY_NEW_EMAIL")
+    #expect(try await bench.account(of: enrolled.user)?.email == AccountsBench.email)
+  }
+
+  @Test func `Many secrets are not made within an hour`() async throws {
+    let user = try await bench.provenUser()
+    for _ in 0..<10 { _ = try await bench.startTOTP(user.idToken) }
+    let id = bench.nextID()
+    let reply = try await bench.ask(try bench.startingTOTP(user.idToken, id: id), id: id)
+    #expect(try ErrorReply(json: reply.body).error.code == .tooManyAttempts)
   }
 }

@@ -59,7 +59,8 @@ struct SecondFactorFields: Sendable {
   }
 
   /// Puts them in place of those that the account has, whose secrets stay with their IDs. A number without an ID is the
-  /// factor that has it.
+  /// factor that has it. Where one is left out, in an import, the account's others
+  /// stay.
   ///
   /// - Returns: the reason that the account cannot have them.
   func apply(to account: inout AccountRecord, _ unknown: Unknown = .refused, at now: UnixTime) -> APIError? {
@@ -75,6 +76,10 @@ struct SecondFactorFields: Sendable {
         case .failure(let error): return error
         }
       }
+    }
+    if factors.count < entries?.count ?? 0 {
+      let named = Set(factors.map(\.enrollmentID))
+      factors += account.secondFactors.filter { !named.contains($0.enrollmentID) }
     }
     if let refusal = Self.refusal(of: factors, on: account) { return refusal }
     account.secondFactors = factors.sorted { $0.enrolledAt < $1.enrolledAt }
@@ -102,7 +107,10 @@ struct SecondFactorFields: Sendable {
   /// (`UNVERIFIED_EMAIL`).
   private static func refusal(of factors: [SecondFactor], on account: AccountRecord) -> APIError? {
     let numbers = factors.compactMap(\.phoneNumber)
-    guard Set(numbers).count == numbers.count else { return .secondFactorExists }
+    guard Set(numbers).count == numbers.count, Set(factors.map(\.enrollmentID)).count == factors.count else {
+      return .secondFactorExists
+    }
+    guard factors.count <= SecondFactor.most else { return .tooManyFactors }
     guard account.phoneNumber.map({ !numbers.contains($0) }) ?? true else { return .numberOfFirstFactor }
     let hasNew = factors.contains { account.secondFactor($0.enrollmentID) == nil }
     guard !hasNew || account.address?.isVerified == true else { return .unverifiedEmail }
