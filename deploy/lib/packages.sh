@@ -17,7 +17,7 @@ TEST_PACKAGES=(
   nodejs php-cli php-apcu php-amqplib librabbitmq-client-java libgoogle-gson-java
   "${POSTGRESQL_PACKAGES[@]}"
 )
-# The one that is there will do, if it is 17 or later.
+# The one that is there will do. Its version is not looked at: docs/clients/Verify.java needs 17 or later.
 if ! command -v javac >/dev/null; then TEST_PACKAGES+=(default-jdk-headless); fi
 readonly TEST_PACKAGES
 

@@ -6,6 +6,9 @@
 # App to verify by push.
 readonly PROOF_APP=com.example.push
 readonly PROOF_SECONDS=30
+# Area codes with 100 numbers each that are reserved for fiction: 555-0100 to 555-0199.
+readonly PROOF_AREAS=(212 415 617 312 206 303 404 702)
+readonly PROOF_DRAWS=50
 
 stack_prove() {
   proof_app
@@ -164,11 +167,23 @@ proof_apple_account() {
   PROOF_ACCOUNT=$(jq -r .localId <<<"$answer")
 }
 
+# Sets PROOF_NUMBER to another one, to which no SMS has gone: a run that was cut off leaves its number to an account.
+proof_fresh_number() {
+  local former=$PROOF_NUMBER draw
+  for ((draw = 0; draw < PROOF_DRAWS; draw++)); do
+    PROOF_NUMBER=+1${PROOF_AREAS[RANDOM % ${#PROOF_AREAS[@]}]}555$(printf '01%02d' $((RANDOM % 100)))
+    if [[ $PROOF_NUMBER != "$former" ]] && ! proof_sms_arrived; then
+      PROOF_SMS=''
+      return 0
+    fi
+  done
+  die "no number was found that the simulator has sent no SMS to" "deploy/down ends the simulator, which forgets them"
+}
+
 # Links a number, and looks the account up.
 proof_number_linked() {
   local session answer account
-  PROOF_NUMBER=+1212555$(printf '01%02d' $((RANDOM % 50)))
-  PROOF_SMS=''
+  proof_fresh_number
   note "POST accounts:sendVerificationCode  $PROOF_NUMBER"
   session=$(proof_call v1/accounts:sendVerificationCode "{\"phoneNumber\":\"$PROOF_NUMBER\"}" | jq -r .sessionInfo)
   proof_code
@@ -193,8 +208,7 @@ proof_code() {
 #   proof_second_factor APP SUBJECT
 proof_second_factor() {
   local session answer pending factor
-  PROOF_NUMBER=+1212555$(printf '01%02d' $((50 + RANDOM % 50)))
-  PROOF_SMS=''
+  proof_fresh_number
   note "POST accounts/mfaEnrollment:start  $PROOF_NUMBER"
   session=$(proof_call v2/accounts/mfaEnrollment:start \
     "{\"idToken\":\"$PROOF_TOKEN\",\"phoneEnrollmentInfo\":{\"phoneNumber\":\"$PROOF_NUMBER\"}}" | jq -r .phoneSessionInfo.sessionInfo)

@@ -67,7 +67,11 @@ func askOnce(command string, body []byte, id string, reply any) error {
 	}
 	for {
 		select {
-		case returned := <-returns:
+		case returned, open := <-returns:
+			// Closed with the channel, as the replies are.
+			if !open {
+				return amqp.ErrClosed
+			}
 			return &Returned{command, returned.ReplyText}
 		case delivery, open := <-replies:
 			if !open {

@@ -91,7 +91,7 @@ import Testing
           FakeBackend(accounts: accounts), "export", "\(directory)/users.\(format)", "--without-hashes")
         #expect(exported.error.contains(note) && exported.code == .success)
       }
-      let row = #"{"localId":"a","mfaInfo":[{"mfaEnrollmentId":"e"},{"phoneInfo":"+14155550123"}]}"#
+      let row = #"{"localId":"a","mfaInfo":[{"mfaEnrollmentId":"e","totpInfo":{}},{"phoneInfo":"+14155550123"}]}"#
       let file = "\(directory)/in.json"
       try Data("{\"users\":[\(row),\n\(row)]}".utf8).write(to: URL(filePath: file))
       // The first row was refused.

@@ -141,9 +141,14 @@ struct FileUser {
     return try members.objects("mfaInfo").map { entry throws(AccountFileError) in
       let entry = try Members(entry, known: Self.factorNames)
       var factor = UserSecondFactor(enrollmentID: try entry.text("mfaEnrollmentId"))
-      factor.phoneNumber = try entry.text(entry.has("unobfuscatedPhoneInfo") ? "unobfuscatedPhoneInfo" : "phoneInfo")
+      factor.phoneNumber = try entry.text("unobfuscatedPhoneInfo")
+      if factor.phoneNumber == nil { factor.phoneNumber = try entry.text("phoneInfo") }
       guard factor.enrollmentID != nil || factor.phoneNumber != nil else {
         throw AccountFileError("mfaInfo has an entry with neither mfaEnrollmentId nor phoneInfo")
+      }
+      // An authenticator's secret is in no file. Any other factor would be lost without its number.
+      guard factor.phoneNumber != nil || entry.has("totpInfo") else {
+        throw AccountFileError("mfaInfo has an entry with neither phoneInfo nor totpInfo")
       }
       factor.displayName = try entry.text("displayName")
       guard let time = try entry.text("enrolledAt") else { return factor }

@@ -123,6 +123,10 @@ import Testing
       (#"{"localId":"a","tenantId":"b"}"#, "has a member that is not imported: tenantId"),
       (#"{"localId":"a","mfaInfo":{}}"#, "mfaInfo is not a list"),
       (#"{"localId":"a","mfaInfo":[{}]}"#, "mfaInfo has an entry with neither mfaEnrollmentId nor phoneInfo"),
+      (
+        #"{"localId":"a","mfaInfo":[{"mfaEnrollmentId":"e","phoneInfo":""}]}"#,
+        "mfaInfo has an entry with neither phoneInfo nor totpInfo"
+      ),
       (#"{"localId":"a","mfaInfo":[{"emailInfo":{}}]}"#, "has a member that is not imported: emailInfo"),
       (
         #"{"localId":"a","mfaInfo":[{"phoneInfo":"+1","enrolledAt":"soon"}]}"#,
@@ -223,15 +227,16 @@ import Testing
       [{"mfaEnrollmentId":"e-1","displayName":"Work","phoneInfo":"+14155550100",
       "enrolledAt":"2026-07-01T12:00:00.500Z"},{"mfaEnrollmentId":"e-2","totpInfo":{}}]
       """#,
-      #"[{"phoneInfo":"+*******0123","unobfuscatedPhoneInfo":"+14155550123"}]"#, "[]", "null",
+      #"[{"phoneInfo":"+*******0123","unobfuscatedPhoneInfo":"+14155550123"}]"#,
+      #"[{"phoneInfo":"+14155550123","unobfuscatedPhoneInfo":""}]"#, "[]", "null",
     ].enumerated().map { #"{"localId":"\#($0)","mfaInfo":\#($1)}"# }
     let factors = try await rows(#"{"users":[\#(users.joined(separator: ","))]}"#, .json)
       .map { try $0.user.get().secondFactors }
     var work = UserSecondFactor(enrollmentID: "e-1", phoneNumber: "+14155550100")
     (work.displayName, work.enrolledAt) = ("Work", UnixTime(milliseconds: 1_782_907_200_500))
     #expect(factors[0] == [work, UserSecondFactor(enrollmentID: "e-2")])
-    #expect(factors[1] == [UserSecondFactor(phoneNumber: "+14155550123")])
-    #expect(factors[2...] == [[], nil])
+    #expect(factors[1...2] == [[UserSecondFactor(phoneNumber: "+14155550123")], factors[1]])
+    #expect(factors[3...] == [[], nil])
   }
 
   // MARK: What is written
