@@ -62,7 +62,7 @@ extension AccountRecord {
   }
 
   /// Whether the address was put on it without a recent sign-in, and not proven since: for a day it opens nothing, and
-  /// takes nothing from the account, whoever proves it. The owner can undo it meanwhile.
+  /// takes nothing from the account. The owner can undo it meanwhile.
   func distrusts(_ address: String, at now: UnixTime) -> Bool {
     hasUnproven(address) && emailTrustedFrom.map { now < $0 } ?? false
   }
