@@ -142,11 +142,13 @@ class FilesTest(unittest.TestCase):
         """Has secrets lost; what is made in their place goes when they come back, and so do changes of configurations."""
         configurations = {path: path.read_text() for path in self.machine.path(ETC).glob("*.json5")}
         moved = {name: self.machine.path(f"{SECRETS}/{name}").rename(self.machine.path(f"{ETC}/{name}.kept")) for name in secrets}
-        yield
-        for name, kept in moved.items():
-            kept.rename(self.machine.path(f"{SECRETS}/{name}"))
-        for path, text in configurations.items():
-            path.write_text(text)
+        try:
+            yield
+        finally:
+            for name, kept in moved.items():
+                kept.rename(self.machine.path(f"{SECRETS}/{name}"))
+            for path, text in configurations.items():
+                path.write_text(text)
 
     def lost_pepper_is_refused(self, data):
         pepper, program = f"{SECRETS}/coordinator.pepper", self.machine.path("/usr/local/bin/coordinator")
@@ -199,6 +201,18 @@ class FilesTest(unittest.TestCase):
             ports += re.findall(r"_PORT=(\d+)$", file.read_text(), re.MULTILINE)
         self.assertEqual(len(ports), 8)
         self.assertEqual(len(set(ports)), 8, ports)
+
+    def test_a_configuration_that_cannot_be_read_matters_only_where_a_secret_is_absent(self):
+        with self.without("coordinator.pepper"):
+            self.machine.replace(f"{ETC}/coordinator.json5", 'type: "sqlite"', 'type: "sqlite')
+            code, said = self.machine.install("coordinator")
+            made = self.machine.path(f"{SECRETS}/coordinator.pepper").exists()
+        self.assertEqual((code, made), (1, False), said)
+        self.assertIn(f"error: {ETC}/coordinator.json5 cannot be read, or is no JSON5", said)
+        with self.without():
+            self.machine.path(f"{ETC}/coordinator.json5").write_text('{ "')
+            code, said = self.machine.install("coordinator")
+        self.assertEqual(code, 0, said)
 
     def test_unknown_processes_are_refused(self):
         for argument in ["sms-wroker", "sms-worker@x", "coordinator@2", "sms-worker@"]:

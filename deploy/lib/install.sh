@@ -124,7 +124,7 @@ settings() {
         if (first ~ /[{[]/) path[++depth] = ""
         if (first ~ /[]}]/ && depth > 0) depth--
         if (first ~ /[][{}:]/) { text = substr(text, 2); continue }
-        if (!match(text, /^("([^"\\]|\\.)*"|\047([^\047\\]|\\.)*\047|[^][ \t\r\n,:{}"\047]+)/)) exit 1
+        if (!match(text, /^("([^"\\\n]|\\.)*"|\047([^\047\\\n]|\\.)*\047|[^][ \t\r\n,:{}"\047]+)/)) exit 1
         word = substr(text, 1, RLENGTH)
         text = substr(text, RLENGTH + 1)
         if (word ~ /^["\047]/) word = substr(word, 2, length(word) - 2)
@@ -134,6 +134,7 @@ settings() {
         for (level = 2; level <= depth; level++) name = name "." path[level]
         print name "=" word
       }
+      exit depth != 0
     }' "$1"
 }
 
