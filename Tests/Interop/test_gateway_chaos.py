@@ -1,7 +1,8 @@
-"""Sign-ins by phone over HTTP while gateway, accounts and coordinator are killed, and the broker restarts.
+"""Sign-ins by phone, and by password with a second factor, over HTTP while gateway, accounts and coordinator are killed, and the
+broker restarts.
 
 Every code gives exactly one account and no number two; of the calls with one code, all that were ever made, at most one gets
-tokens; and nobody is left without a way in.
+tokens; no account with a second factor gives tokens without it; and nobody is left without a way in.
 """
 
 import collections
@@ -16,10 +17,12 @@ import unittest
 
 import simulator
 import stack
-from gateway_client import APIError, Assertions, Web
+from gateway_client import Administrator, APIError, Assertions, Web, new_email, new_number
+from second_factors import Factors
 
 IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
 SIGN_INS = int(os.environ.get("COUNTERSIGN_GATEWAY_CHAOS", "2000" if IS_LONG else "400"))
+FACTOR_SIGN_INS = SIGN_INS // 4
 UNDER_WAY = 24
 LIMIT_SECONDS = 2400 if IS_LONG else 900
 # How long one user is patient with all that goes wrong.
@@ -120,10 +123,45 @@ class User:
             self.lost += 1
 
 
+class FactorUser(User):
+    """One that signs in with a password and the code of a second factor, which it has."""
+
+    def __init__(self, person, index, postman, tally):
+        self.email, number, self.local_id = person
+        super().__init__(number, index, postman, tally)
+
+    def enter(self, client, pending, session, code):
+        try:
+            return self.patiently(Factors(client).finish_sign_in, pending, session, code)
+        except APIError as error:
+            if error.code not in {"SESSION_EXPIRED", "INVALID_MFA_PENDING_CREDENTIAL"}:
+                raise
+            return None
+
+    def sign_in(self):
+        # The first code was that of the enrolment.
+        for attempt in itertools.count(2):
+            first = self.patiently(self.clients[0].sign_in_with_password, self.email)
+            if "idToken" in first:
+                raise AssertionError(f"tokens without the second factor: …{self.number[-4:]}")
+            pending, factor = first["mfaPendingCredential"], first["mfaInfo"][0]["mfaEnrollmentId"]
+            session = self.patiently(Factors(self.clients[1]).start_sign_in, pending, factor)
+            code = self.postman.code(self.number, attempt, self.deadline)
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                calls = [pool.submit(self.enter, client, pending, session, code) for client in self.clients]
+                got = [answer for answer in (call.result() for call in calls) if answer]
+            if len(got) > 1:
+                raise AssertionError(f"one code gave tokens twice: …{self.number[-4:]}")
+            if got:
+                self.tokens = got[0]
+                return self
+            self.lost += 1
+
+
 class Accidents(threading.Thread):
-    def __init__(self, done):
+    def __init__(self, done, total):
         super().__init__(daemon=True)
-        self.done = done
+        self.done, self.total = done, total
         self.happened = collections.Counter()
         self.error = None
         self.over = threading.Event()
@@ -157,7 +195,7 @@ class Accidents(threading.Thread):
         names = self.names()
         acts = [lambda name=name: self.kill(name) for name in names] + [self.restart_broker]
         for number, act in enumerate(acts):
-            while self.done() < SIGN_INS * (number + 0.5) / (len(acts) + 1) and not self.over.is_set():
+            while self.done() < self.total * (number + 0.5) / (len(acts) + 1) and not self.over.is_set():
                 time.sleep(0.05)
             act()
 
@@ -165,7 +203,7 @@ class Accidents(threading.Thread):
         """In turn until the load is over; the broker restarts in the middle."""
         names = itertools.cycle(self.names())
         while not self.over.wait(KILL_EVERY_SECONDS):
-            if self.done() > SIGN_INS / 2 and not self.happened["broker"]:
+            if self.done() > self.total / 2 and not self.happened["broker"]:
                 self.restart_broker()
             self.kill(next(names))
 
@@ -176,16 +214,41 @@ class ChaosTest(Assertions, unittest.TestCase):
         # Distinct mobile numbers of Germany, far apart in prefix, and others in each run.
         numbers = [f"+49157{(first + index) * 4801 % 9_000_000 + 1_000_013:07d}" for index in range(SIGN_INS)]
         self.assertEqual(len(set(numbers)), SIGN_INS)
+        before = stack.records("account", "accounts")
+        done = self.sign_in_under_accidents(User, numbers)
+        self.require_accounts(done, numbers)
+        # None is left over that nobody knows of.
+        self.assertEqual(stack.records("account", "accounts") - before, SIGN_INS)
+
+    def test_every_code_of_a_second_factor_gives_one_session(self):
+        administrator, web = Administrator(), Web()
+
+        def person(_):
+            email, number = new_email(), new_number()
+            local_id = web.sign_up(email)["localId"]
+            administrator.change(local_id, emailVerified=True)
+            Factors(web).enroll_phone(web.sign_in_with_password(email)["idToken"], number)
+            return email, number, local_id
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            people = list(pool.map(person, range(FACTOR_SIGN_INS)))
+        done = self.sign_in_under_accidents(FactorUser, people)
+        self.assertEqual(sorted(user.number for user in done), sorted(number for _, number, _ in people))
+        for user in done:
+            claims = web.claims(user.tokens["idToken"])
+            self.assertEqual((claims["sub"], claims["firebase"].get("sign_in_second_factor")), (user.local_id, "phone"))
+
+    def sign_in_under_accidents(self, kind, people):
+        """The users, once all are in."""
         for name in ["gateway", "accounts", "coordinator"]:
             self.addCleanup(stack.start, name)
-        before = stack.records("account", "accounts")
         tally, done, errors, begun = collections.Counter(), [], [], time.monotonic()
-        accidents = Accidents(lambda: len(done))
+        accidents = Accidents(lambda: len(done), len(people))
         with Postman() as postman, concurrent.futures.ThreadPoolExecutor(UNDER_WAY) as pool:
             accidents.start()
             # A user's patience begins with its turn.
-            calls = [pool.submit(lambda *one: done.append(User(*one, postman, tally).sign_in()), number, index)
-                     for index, number in enumerate(numbers)]
+            calls = [pool.submit(lambda *one: done.append(kind(*one, postman, tally).sign_in()), person, index)
+                     for index, person in enumerate(people)]
             for call in concurrent.futures.as_completed(calls, timeout=LIMIT_SECONDS):
                 if call.exception():
                     errors.append(repr(call.exception()))
@@ -193,18 +256,16 @@ class ChaosTest(Assertions, unittest.TestCase):
             accidents.join(timeout=600)
         took = time.monotonic() - begun
         lost = sum(user.lost for user in done)
-        print(f"\n  {len(done)} of {SIGN_INS} signed in within {took:.0f} s under {dict(accidents.happened)}; "
+        print(f"\n  {len(done)} of {len(people)} signed in within {took:.0f} s under {dict(accidents.happened)}; "
               f"{lost} answers with tokens were lost; {dict(tally)}", flush=True)
         self.assertEqual(errors[:5], [])
         self.assertIsNone(accidents.error)
         self.require_accidents(accidents.happened)
-        self.require_accounts(done, numbers)
-        # None is left over that nobody knows of.
-        self.assertEqual(stack.records("account", "accounts") - before, SIGN_INS)
+        return done
 
     def require_accidents(self, happened):
         """Everything was killed that there is, and the broker was away."""
-        names = Accidents(len).names()
+        names = Accidents(len, 0).names()
         self.assertLessEqual({*names, "broker"}, set(happened))
 
     def require_accounts(self, users, numbers):

@@ -25,7 +25,7 @@ from countersign_client import Client
 from gateway_client import Administrator, APIError, Apple, Assertions, Web, new_email, new_number, received_code, send
 from mailbox_of_relay import link
 from samples import wrong
-from test_gateway_second_factors import Factors
+from second_factors import Factors
 from waiting import eventually
 
 PROCESSES = ["coordinator", "accounts", "gateway"]

@@ -68,7 +68,7 @@ struct ConsentChange: Sendable {
     return nil
   }
 
-  /// The same one once more, and one that was given before what is recorded, change nothing: an app that repeats it, or a
+  /// The same one once more, and one that was given before what is recorded or revoked, change nothing: an app that repeats it, or a
   /// device that was away, does not take back that it was revoked.
   private func record(_ consent: Consent, on account: inout AccountRecord, at now: UnixTime) {
     let recorded = RecordedConsent(consent: consent, recordedAt: now)
@@ -76,7 +76,8 @@ struct ConsentChange: Sendable {
       return account.consents.append(recorded)
     }
     let known = account.consents[index]
-    guard consent != known.consent, consent.givenAt >= known.revokedAt ?? known.consent.givenAt else { return }
+    let isLater = known.revokedAt.map { consent.givenAt >= $0 - IDTokens.maxSkew } ?? true
+    guard consent != known.consent, consent.givenAt >= known.consent.givenAt, isLater else { return }
     account.consents[index] = recorded
   }
 }

@@ -60,7 +60,7 @@ extension Limit: Hashable {
 extension Limit {
   static let all =
     anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords + secondFactorStarts
-    + [wrongTOTPCodes]
+    + [totpSecrets, wrongTOTPCodes]
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
@@ -136,6 +136,11 @@ extension Limit {
   private static let secondFactorStartsPerNetwork = secondFactorStartsPerAddress.ofNetwork(
     "second_factor_starts_network", counter: "second factor starts of a network",
     text: "too many codes for second factors were asked for from the network of this address within an hour")
+
+  static let totpSecrets = Limit(
+    "totpSecretsPerAccountPerHour", "totp_secrets_account", 10, counter: "TOTP secrets of an account", of: [.account],
+    reason: secondFactors, help: "Secrets of authenticators that an account may ask for within an hour.",
+    text: "too many secrets of authenticators were asked for by this account within an hour")
 
   private static let secondFactors = "SECOND_FACTOR_LIMIT"
 }

@@ -74,9 +74,10 @@ struct ApplyMailLinkOrder: CommandOrder {
     guard let found else { return .failure(.invalidOobCode) }
     guard set.now < found.ticket.expiresAt else { return .failure(.expiredOobCode) }
     let account = try account(of: found.content, in: set)
-    let isDistrusted =
-      found.content.purpose == .resetPassword && account?.distrusts(found.content.email, at: set.now) ?? false
-    guard !found.content.isVoid(for: account), !isDistrusted else { return .failure(.invalidOobCode) }
+    let isReset = found.content.purpose == .resetPassword
+    guard !found.content.isVoid(for: account),
+      !isReset || !(account?.resetsNothing(at: found.content.email, at: set.now) ?? false)
+    else { return .failure(.invalidOobCode) }
     return .success(Found(ticket: found.ticket, content: found.content, account: account))
   }
 

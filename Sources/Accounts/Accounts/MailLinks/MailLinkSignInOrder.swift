@@ -103,20 +103,22 @@ struct MailLinkSignInOrder: CommandOrder {
     guard set.now < found.ticket.expiresAt else { return .failure(.expiredOobCode) }
     guard found.content.email.normalizedAddress == email.normalizedAddress else { return .failure(.otherAddress) }
     let holder = try holder(in: set)
-    guard !found.content.isVoid(for: holder), !(holder?.distrusts(email, at: set.now) ?? false) else {
-      return .failure(.invalidOobCode)
-    }
+    guard !found.content.isVoid(for: holder) else { return .failure(.invalidOobCode) }
     // An identity owns the address, and the account has another one.
     guard holder?.isReached(at: email) ?? true else { return .failure(.addressTaken) }
     return .success(found.ticket)
   }
 
-  /// An account whose maker never proved its address loses what else opens it.
+  /// An account whose maker never proved its address loses what else opens it, or the address.
   private func disown(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let holder = try holder(in: set), !holder.isDisabled, holder.hasUnproven(email) else { return }
+    let sessions = Sessions(rules: reader.rules.sessions)
+    if holder.distrusts(email, at: set.now) {
+      return try holder.giveUpAddress(sessions, eventID: disowningID, cause: cause, in: &set)
+    }
     var account = holder
     try account.disown(in: &set)
-    try Sessions(rules: reader.rules.sessions).endAll(of: &account, in: &set)
+    try sessions.endAll(of: &account, in: &set)
     try account.store(in: &set)
     try AccountEvents(account, disowningID, cause).changes(from: holder, in: &set)
   }

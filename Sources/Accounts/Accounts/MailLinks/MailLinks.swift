@@ -104,7 +104,7 @@ struct MailLinks: Sendable {
     of before: AccountRecord, to account: AccountRecord, _ project: Project, languageCode: String? = nil,
     _ runs: MailLinkRuns, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
-    guard let old = before.email, before.isEmailVerified, let new = account.email,
+    guard let old = before.email, before.isEmailVerified, before.isAddressTrusted(at: set.now), let new = account.email,
       new.normalizedAddress != old.normalizedAddress
     else { return }
     let text = try tickets.text(seed: runs.seed)
@@ -144,9 +144,12 @@ struct MailLinks: Sendable {
 }
 
 extension AccountRecord {
+  /// Whether its own address was put on it with a recent sign-in, or a day ago.
+  fileprivate func isAddressTrusted(at now: UnixTime) -> Bool { emailTrustedFrom.map { $0 <= now } ?? true }
+
   /// A proven address that was not put on it without a recent sign-in.
   fileprivate func trustedAddress(at now: UnixTime) -> String? {
-    if let email, isEmailVerified { return email }
+    if let email, isEmailVerified, isAddressTrusted(at: now) { return email }
     let proven = identities.filter { $0.isEmailVerified && $0.email != nil && $0.isTrusted(at: now) }
     return (proven.first(where: \.ownsEmail) ?? proven.first)?.email
   }

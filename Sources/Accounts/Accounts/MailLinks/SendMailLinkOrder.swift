@@ -274,7 +274,9 @@ extension SendMailLinkOrder {
     switch (purpose, asker) {
     case (.signIn, _): return .account(try content(for: holder(of: to, in: set), to), try holder(of: to, in: set))
     case (.resetPassword, _):
-      guard let account = try holder(of: to, in: set), account.isReached(at: to) else {
+      guard let account = try holder(of: to, in: set), account.isReached(at: to),
+        !account.resetsNothing(at: to, at: set.now)
+      else {
         return protects && !asker.isAdministrator ? .nothing : .refuse(.unknownAddress)
       }
       return .account(content(for: account, to), account)

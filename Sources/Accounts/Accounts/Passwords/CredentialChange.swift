@@ -52,7 +52,7 @@ struct CredentialChange: Sendable {
     if isNew, account.address != nil, try ProjectSettings.find(project, in: set).protectsAddresses {
       return CommandAnswer(.unverifiedAddress)
     }
-    if !account.secondFactors.isEmpty {
+    if isNew || account.email == nil, !account.secondFactors.isEmpty {
       var changed = account
       changed.takeAddress(address)
       guard changed.isEmailVerified else { return CommandAnswer(.unverifiedAddress) }

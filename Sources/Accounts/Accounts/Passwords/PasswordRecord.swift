@@ -61,12 +61,6 @@ extension AccountRecord {
     !isEmailVerified && secondFactors.isEmpty && email?.normalizedAddress == address.normalizedAddress
   }
 
-  /// Whether the address was put on it without a recent sign-in, and not proven since: for a day it opens nothing, and
-  /// takes nothing from the account. The owner can undo it meanwhile.
-  func distrusts(_ address: String, at now: UnixTime) -> Bool {
-    hasUnproven(address) && emailTrustedFrom.map { now < $0 } ?? false
-  }
-
   /// Takes everything else that opens the account from it: somebody made it who never proved its address. The sessions
   /// are to be ended.
   mutating func disown(in set: inout WorkingSet) throws(StoreError) {

@@ -132,8 +132,7 @@ struct PasswordSignUpOrder: CommandOrder {
     let isRecent = holder.isRecent(at: arrivedAt)
     do throws(APIError) {
       let rules = try reader.project(project.id).recentLogin
-      let isLink = holder.account.email == nil && holder.account.secondFactors.isEmpty
-      let act: SensitiveAct = isLink ? .linking : .changeOfCredential
+      let act: SensitiveAct = holder.account.email == nil ? .linking : .changeOfCredential
       try act.check(on: holder.account, isRecent: isRecent, rules)
     } catch {
       return CommandAnswer(error)

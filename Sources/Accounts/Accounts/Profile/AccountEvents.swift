@@ -51,17 +51,17 @@ struct AccountEvents {
   }
 
   private func secondFactors(from before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    for factor in account.secondFactors where !before.hasSame(factor) {
-      let event = SecondFactorEnrolled(
-        project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
-        enrolledAt: factor.enrolledAt)
-      try set.announce(event, of: account, id: "enrolled.\(factor.enrollmentID).\(id)", cause: cause)
-    }
     for factor in before.secondFactors where !account.hasSame(factor) {
       let event = SecondFactorWithdrawn(
         project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
         withdrawnAt: set.now)
       try set.announce(event, of: account, id: "withdrawn.\(factor.enrollmentID).\(id)", cause: cause)
+    }
+    for factor in account.secondFactors where !before.hasSame(factor) {
+      let event = SecondFactorEnrolled(
+        project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
+        enrolledAt: factor.enrolledAt)
+      try set.announce(event, of: account, id: "enrolled.\(factor.enrollmentID).\(id)", cause: cause)
     }
   }
 

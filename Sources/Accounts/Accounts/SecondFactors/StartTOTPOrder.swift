@@ -80,7 +80,7 @@ struct StartTOTPOrder: CommandOrder {
     if let refusal = enrollment.refusal(of: holder, arrivedAt: arrivedAt) { return CommandAnswer(refusal) }
     // Each enrolment mails its owner.
     let limits = reader.limits(
-      [.secondFactorStartsPerAccount],
+      [.totpSecrets],
       of: LimitSubject(project: enrollment.project.id, account: holder.account.id.text))
     var keys = StoreKeys()
     try limits.addKeys(to: &keys, at: set.now)

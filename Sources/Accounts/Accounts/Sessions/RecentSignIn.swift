@@ -27,7 +27,8 @@ enum SensitiveAct: Sendable {
       case .deletion: account.hasWayIn || hasWayIn
       case .changeOfNumber, .removalOfNumber: rules.phone
       case .changeOfCredential: true
-      case .linking: rules.linking
+      // A way to sign in that is put on it or taken from it changes who holds the other proofs of it.
+      case .linking: rules.linking || !account.secondFactors.isEmpty
       }
     if isRefused { throw .credentialTooOld }
   }

@@ -105,9 +105,11 @@ struct SignIn<Factor: ProvenFactor> {
   /// Signs in with something that no account has yet.
   private func signInFirst(_ step: Step, in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
     guard request.makesAccount else { return try factor.refuse(.unknown, desk(step), in: &set) }
-    if let neighbor = step.neighbor {
+    if let neighbor = step.neighbor, try isDistrusted(neighbor, at: set.now) {
+      try neighbor.giveUpAddress(sessions, eventID: runs.random.eventID, cause: cause, in: &set)
+    } else if let neighbor = step.neighbor {
       // An address vouches for no second factor.
-      guard factor.joins(neighbor), neighbor.secondFactors.isEmpty, try !isDistrusted(neighbor, at: set.now) else {
+      guard factor.joins(neighbor), neighbor.secondFactors.isEmpty else {
         return try factor.refuse(.unconfirmed(neighbor.ways), desk(step), in: &set)
       }
       let now = set.now
@@ -124,8 +126,9 @@ struct SignIn<Factor: ProvenFactor> {
     return try begin(account, isNewUser: true, step, in: &set)
   }
 
+  /// Whether the account gives the factor's address up, which its provider vouches for.
   private func isDistrusted(_ neighbor: AccountRecord, at now: UnixTime) throws(StoreError) -> Bool {
-    guard let email = neighbor.email, neighbor.distrusts(email, at: now) else { return false }
+    guard factor.ownsAddress, let email = neighbor.email, neighbor.distrusts(email, at: now) else { return false }
     return try isUnproven(neighbor)
   }
 

@@ -342,6 +342,12 @@ struct TOTPFlowTests {
     #expect(try await bench.account(of: enrolled.user)?.email == AccountsBench.email)
   }
 
+  @Test func `A way to sign in comes to an account with a factor by a recent sign-in alone`() async throws {
+    let enrolled = try await bench.enrolledUser()
+    bench.clock.advance(by: .seconds(301))
+    #expect(try await bench.signIn("a", idToken: enrolled.user.idToken).error?.code == .credentialTooOld)
+  }
+
   @Test func `Many secrets are not made within an hour`() async throws {
     let user = try await bench.provenUser()
     for _ in 0..<10 { _ = try await bench.startTOTP(user.idToken) }

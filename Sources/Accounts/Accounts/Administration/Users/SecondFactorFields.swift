@@ -59,8 +59,8 @@ struct SecondFactorFields: Sendable {
   }
 
   /// Puts them in place of those that the account has, whose secrets stay with their IDs. A number without an ID is the
-  /// factor that has it. Where one is left out, in an import, the account's others
-  /// stay.
+  /// factor that has it. Where one is left out, in an import, the account's other
+  /// authenticators stay.
   ///
   /// - Returns: the reason that the account cannot have them.
   func apply(to account: inout AccountRecord, _ unknown: Unknown = .refused, at now: UnixTime) -> APIError? {
@@ -79,7 +79,7 @@ struct SecondFactorFields: Sendable {
     }
     if factors.count < entries?.count ?? 0 {
       let named = Set(factors.map(\.enrollmentID))
-      factors += account.secondFactors.filter { !named.contains($0.enrollmentID) }
+      factors += account.secondFactors.filter { $0.kind == .totp && !named.contains($0.enrollmentID) }
     }
     if let refusal = Self.refusal(of: factors, on: account) { return refusal }
     account.secondFactors = factors.sorted { $0.enrolledAt < $1.enrolledAt }
