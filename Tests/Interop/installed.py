@@ -69,12 +69,13 @@ class Machine:
         file.write_text(changed)
 
     def pretend_systemd(self):
-        """Lets deploy/install find systemd: a systemctl that makes links as the real one does, and notes what else it is asked."""
+        """Lets deploy/install find systemd: a systemctl that makes links as the real one does, notes what else it is asked, and has
+        nothing loaded to stop."""
         self.path("/run/systemd/system").mkdir(parents=True)
         stub = self.path("/usr/local/bin/systemctl")
         stub.write_text(f"""#!/bin/sh
 echo "$*" >>/run/asked
-case " $* " in *" enable "*) exec {shutil.which("systemctl")} --root=/ "$@" ;; esac
+case " $* " in *" enable "*) exec {shutil.which("systemctl")} --root=/ "$@" ;; *" stop "*) exit 5 ;; esac
 """)
         stub.chmod(0o755)
 

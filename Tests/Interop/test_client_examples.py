@@ -4,8 +4,11 @@ Debian lacks."""
 import contextlib
 import json
 import os
+import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import urllib.error
@@ -69,13 +72,53 @@ class Host:
             type="verification.started.v1", correlation_id=properties.correlation_id))
 
 
+class TLSServer:
+    """Has a certificate for localhost of an authority of its own; counts the clients that took it and began with AMQP."""
+
+    def __init__(self, test):
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        test.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.certificate, key = self.directory / "certificate.pem", self.directory / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+             "subjectAltName=DNS:localhost", "-keyout", key, "-out", self.certificate], capture_output=True, check=True, timeout=60)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(self.certificate, key)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.taken = self.refused = 0
+        thread = threading.Thread(target=self._serve)
+        thread.start()
+        test.addCleanup(thread.join, 60)
+        test.addCleanup(self.listener.shutdown, socket.SHUT_RDWR)
+
+    def _serve(self):
+        with self.listener, contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                connection.settimeout(60)
+                try:
+                    # PHP compares the name after the handshake.
+                    with self.context.wrap_socket(connection, server_side=True) as secured:
+                        began = secured.recv(4) == b"AMQP"
+                except OSError:
+                    began = False
+                    connection.close()
+                self.taken, self.refused = self.taken + began, self.refused + (not began)
+
+
 class Examples:
     """The tests of each language."""
 
     command = []
 
-    def run_example(self, *arguments, url=None):
-        environment = {**os.environ, "COUNTERSIGN_AMQP_URL": url or os.environ["COUNTERSIGN_AMQP_URL"]}
+    def trusting(self, server):
+        """The variables by which the language trusts the authority of a server."""
+        return {"SSL_CERT_FILE": str(server.certificate)}
+
+    def run_example(self, *arguments, url=None, variables=None):
+        environment = {**os.environ, "COUNTERSIGN_AMQP_URL": url or os.environ["COUNTERSIGN_AMQP_URL"], **(variables or {})}
         return subprocess.run([*self.command, *arguments], env=environment, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=180)
 
@@ -114,6 +157,20 @@ class Examples:
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "answered"), done.stderr)
         self.assertEqual((len(ids), len(set(ids))), (2, 1))
 
+    def test_only_a_certificate_of_the_host_by_a_known_authority_is_taken(self):
+        server = TLSServer(self)
+        for host, variables, takes in [
+                ("localhost", {}, False), ("127.0.0.1", self.trusting(server), False), ("localhost", self.trusting(server), True)]:
+            server.taken = server.refused = 0
+            done = self.run_example("start", new_number(), APP, url=f"amqps://user:secret@{host}:{server.port}/", variables=variables)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual((server.taken > 0, server.refused > 0), (takes, not takes), f"{host} {done.stderr}")
+
+    def test_other_schemes_are_refused(self):
+        done = self.run_example("start", new_number(), APP, url="http://user:secret@127.0.0.1:1/")
+        self.assertEqual(done.returncode, 1)
+        self.assertNotIn("secret", done.stderr)
+
     def test_what_is_missing_is_told(self):
         done = self.run_example("start")
         self.assertEqual(done.returncode, 1)
@@ -130,6 +187,14 @@ class PHPTest(Examples, unittest.TestCase):
 
 class JavaTest(Examples, unittest.TestCase):
     command = ["java", "-cp", JARS, CLIENTS / "Verify.java"]
+
+    def trusting(self, server):
+        store = server.directory / "authorities.p12"
+        if not store.exists():
+            subprocess.run(
+                ["keytool", "-importcert", "-noprompt", "-file", server.certificate, "-alias", "test", "-keystore", store,
+                 "-storepass", "changeit"], capture_output=True, check=True, timeout=60)
+        return {"JAVA_TOOL_OPTIONS": f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword=changeit"}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """deploy/install on a machine of its own: what it puts where and whose it is, what it never touches, and that it works."""
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -64,7 +65,8 @@ class FilesTest(unittest.TestCase):
     def test_owners_and_modes(self):
         self.assertEqual(
             self.owned(ETC, SECRETS, f"{ETC}/projects", f"{ETC}/coordinator.json5", "/usr/local/bin/coordinator"),
-            ["755 root:root", "711 root:root", "2750 root:countersign-projects", "644 root:root", "755 root:root"])
+            ["755 root:root", "711 root:root", "2750 root:countersign-projects", "640 root:countersign-coordinator",
+             "755 root:root"])
         self.assertEqual(
             self.owned(f"{SECRETS}/keys.json", f"{SECRETS}/gateway-keys.json"), ["600 root:root", "600 root:root"])
         for name in ["accounts.pepper", "accounts.tokens.json", "accounts.sealing.json", "coordinator.pepper"]:
@@ -118,15 +120,78 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(self.machine.path(f"{path}.new").read_bytes(), sample)
         self.assertNotIn("the sample has changed", self.machine.install(*INSTALLED)[1])
 
-    def test_a_lost_pepper_is_not_made_anew_beside_data(self):
-        pepper, data = f"{SECRETS}/coordinator.pepper", "/var/lib/countersign-coordinator/coordinator.sqlite"
+    def test_a_sample_that_was_removed_stays_away(self):
+        path = self.machine.path(f"{ETC}/transliteration.json5")
+        kept = path.read_text()
+        path.unlink()
+        code, said = self.machine.install("sms-worker")
+        self.assertEqual(code, 0, said)
+        self.assertIn(f"configuration {ETC}/transliteration.json5 was removed, and stays so", said)
+        self.assertFalse(path.exists())
+        path.write_text(kept)
+
+    def test_a_directory_keeps_its_mode(self):
+        path = self.machine.path(f"{ETC}/projects")
+        path.chmod(0o700)
+        self.machine.install("coordinator")
+        self.assertEqual(self.owned(f"{ETC}/projects"), ["700 root:countersign-projects"])
+        path.chmod(0o2750)
+
+    @contextlib.contextmanager
+    def without(self, *secrets):
+        """Has secrets lost; what is made in their place goes when they come back, and so do changes of configurations."""
+        configurations = {path: path.read_text() for path in self.machine.path(ETC).glob("*.json5")}
+        moved = {name: self.machine.path(f"{SECRETS}/{name}").rename(self.machine.path(f"{ETC}/{name}.kept")) for name in secrets}
+        try:
+            yield
+        finally:
+            for name, kept in moved.items():
+                kept.rename(self.machine.path(f"{SECRETS}/{name}"))
+            for path, text in configurations.items():
+                path.write_text(text)
+
+    def lost_pepper_is_refused(self, data):
+        pepper, program = f"{SECRETS}/coordinator.pepper", self.machine.path("/usr/local/bin/coordinator")
+        content = program.read_bytes()
+        program.write_bytes(b"another version")
         self.machine.path(data).touch()
-        kept = self.machine.path(pepper).rename(self.machine.path(f"{pepper}.kept"))
-        code, said = self.machine.install("coordinator")
-        kept.rename(self.machine.path(pepper))
+        with self.without("coordinator.pepper"):
+            code, said = self.machine.install("coordinator")
         self.machine.path(data).unlink()
+        untouched = program.read_bytes() == b"another version"
+        program.write_bytes(content)
         self.assertEqual(code, 1)
         self.assertIn(f"error: {data} is there, but not {pepper}", said)
+        self.assertTrue(untouched)
+
+    def test_a_lost_pepper_is_not_made_anew_beside_data(self):
+        self.lost_pepper_is_refused("/var/lib/countersign-coordinator/coordinator.sqlite")
+
+    def test_nor_beside_data_where_a_variable_has_it(self):
+        variables = self.machine.path(f"{ETC}/coordinator.env")
+        variables.write_text('COUNTERSIGN_DATABASE_PATH="/var/lib/elsewhere.sqlite"\n')
+        self.lost_pepper_is_refused("/var/lib/elsewhere.sqlite")
+        variables.unlink()
+
+    def test_nothing_secret_is_made_for_a_database_of_a_server(self):
+        names = ["keys.json", "accounts.pepper", "accounts.tokens.json", "accounts.sealing.json"]
+        with self.without(*names):
+            self.machine.replace(f"{ETC}/accounts.json5", 'type: "sqlite"', "'type' : /* ours */ 'postgresql'")
+            code, said = self.machine.install("accounts")
+            made = [name for name in names if self.machine.path(f"{SECRETS}/{name}").exists()]
+        self.assertEqual(code, 0, said)
+        self.assertEqual(made, [])
+        for name in names:
+            self.assertIn(f"{SECRETS}/{name} is not made, since accounts has a PostgreSQL database", said)
+
+    def test_a_secret_that_the_configuration_has_elsewhere_is_not_made(self):
+        with self.without("accounts.pepper"):
+            self.machine.replace(f"{ETC}/accounts.json5", f'"{SECRETS}/accounts.pepper"', '"secrets/ours.pepper"')
+            code, said = self.machine.install("accounts")
+            made = [name for name in ["accounts", "ours"] if self.machine.path(f"{SECRETS}/{name}.pepper").exists()]
+        self.assertEqual(code, 0, said)
+        self.assertEqual(made, [])
+        self.assertIn(f"{SECRETS}/ours.pepper, pepperFile of accounts, is not there", said)
 
     def test_a_second_instance_has_ports_of_its_own(self):
         code, said = self.machine.install("sms-worker@2", "gateway@2")
@@ -137,11 +202,28 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(len(ports), 8)
         self.assertEqual(len(set(ports)), 8, ports)
 
+    def test_a_configuration_that_cannot_be_read_matters_only_where_a_secret_is_absent(self):
+        with self.without("coordinator.pepper"):
+            self.machine.replace(f"{ETC}/coordinator.json5", 'type: "sqlite"', 'type: "sqlite')
+            code, said = self.machine.install("coordinator")
+            made = self.machine.path(f"{SECRETS}/coordinator.pepper").exists()
+        self.assertEqual((code, made), (1, False), said)
+        self.assertIn(f"error: {ETC}/coordinator.json5 cannot be read, or is no JSON5", said)
+        with self.without():
+            self.machine.path(f"{ETC}/coordinator.json5").write_text('{ "')
+            code, said = self.machine.install("coordinator")
+        self.assertEqual(code, 0, said)
+
     def test_unknown_processes_are_refused(self):
         for argument in ["sms-wroker", "sms-worker@x", "coordinator@2", "sms-worker@"]:
             code, said = self.machine.install(argument)
             self.assertEqual(code, 1, argument)
             self.assertIn("error: ", said)
+
+    def test_all_or_single_processes(self):
+        for option in ["--again", "--remove"]:
+            self.assertEqual(self.machine.install(option, "gateway")[0], 64)
+        self.assertTrue(self.machine.path("/usr/local/bin/gateway").exists())
 
 
 @ONLY_ROOT
@@ -158,7 +240,7 @@ class UnitsTest(unittest.TestCase):
         asked.unlink()
         return lines
 
-    def test_what_is_asked_for_is_enabled_and_a_removal_disables_it(self):
+    def test_what_is_asked_for_is_enabled_an_upgrade_enables_nothing_and_a_removal_disables_it(self):
         type(self).machine = Machine(type(self))
         self.machine.pretend_systemd()
         code, said = self.machine.install("coordinator", "sms-worker", "sms-worker@2")
@@ -168,10 +250,25 @@ class UnitsTest(unittest.TestCase):
         self.assertEqual(self.links("multi-user"), {*units, "countersign.target"})
         self.assertEqual(self.asked()[-1], "daemon-reload")
         self.assertIn("systemctl start countersign.target", said)
+
+        enabled = self.machine.path("/etc/systemd/system/multi-user.target.wants")
+        (enabled / "countersign-sms-worker@2.service").unlink()
+        code, said = self.machine.install("--again")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.links("multi-user"), {*units, "countersign.target"} - {"countersign-sms-worker@2.service"})
+        self.assertEqual(self.asked(), ["daemon-reload"])
+
+        # A unit of the machine's owner.
+        self.machine.path("/etc/systemd/system/countersign-backup.service").write_text("[Service]\nExecStart=/bin/true\n")
+        (enabled / "countersign-backup.service").symlink_to("/etc/systemd/system/countersign-backup.service")
         code, said = self.machine.install("--remove")
         self.assertEqual(code, 0, said)
-        self.assertEqual(self.links("countersign") | self.links("multi-user"), set())
-        self.assertEqual(self.asked(), ["stop countersign.target countersign-*", "daemon-reload"])
+        self.assertEqual(self.links("countersign") | self.links("multi-user"), {"countersign-backup.service"})
+        stopped, reloaded = self.asked()
+        self.assertTrue(stopped.startswith("stop countersign.target countersign-coordinator.service "), stopped)
+        self.assertIn(" countersign-sms-worker@*.service ", stopped)
+        self.assertNotIn(" countersign-*", stopped)
+        self.assertEqual(reloaded, "daemon-reload")
 
 
 @ONLY_ROOT

@@ -16,9 +16,10 @@ act() {
   if [[ $dry == no ]]; then "$@"; fi
 }
 
+# Makes a directory; one that exists keeps its mode and owner.
 #   directory PATH MODE OWNER:GROUP
 directory() {
-  if [[ $(stat -c '%a %U:%G' "$1" 2>/dev/null) == "$2 $3" ]]; then return 0; fi
+  if [[ -d $1 ]]; then return 0; fi
   act "directory $1, mode $2, $3" install -d -m "$2" -o "${3%:*}" -g "${3#*:}" "$1"
 }
 
@@ -37,14 +38,18 @@ put_all() {
   while IFS= read -r file; do put "$from/$file" "$to/$file"; done < <(cd "$from" && find "$@" -type f | sort)
 }
 
-# Puts a sample in the place of a configuration that is not there; beside it, if it is another than it was at the last time.
-#   sample FILE PATH
+# Puts a sample in the place of a configuration that was never there; beside it, if it is another than it was at the last time.
+# With a group only that one reads it.
+#   sample FILE PATH [GROUP]
 sample() {
-  local known=$SAMPLES/${2#"$ETC"/}
-  if [[ ! -e $2 ]]; then
-    act "configuration $2, from the sample" install -D -m 644 "$1" "$2"
+  local known=$SAMPLES/${2#"$ETC"/} rights=(-m 644)
+  if [[ -n ${3:-} ]]; then rights=(-m 640 -g "$3"); fi
+  if [[ ! -e $2 && -e $known ]]; then
+    note "configuration $2 was removed, and stays so (rm $known has it return)"
+  elif [[ ! -e $2 ]]; then
+    act "configuration $2, from the sample" install -D "${rights[@]}" "$1" "$2"
   elif ! cmp -s "$1" "$known" && ! cmp -s "$1" "$2"; then
-    act "configuration $2 stays; the sample has changed: compare $2.new" install -m 644 "$1" "$2.new"
+    act "configuration $2 stays; the sample has changed: compare $2.new" install "${rights[@]}" "$1" "$2.new"
   fi
   if [[ $dry == no ]] && ! cmp -s "$1" "$known"; then install -D -m 644 "$1" "$known"; fi
 }
@@ -105,9 +110,60 @@ free_port() {
   die "no port from $2 to $3 is free" "write COUNTERSIGN_$1_PORT into the .env file of the instance, and extend SocketBindAllow"
 }
 
+# --- what an existing configuration says -----------------------------------------------------------------------------------
+
+# All settings of a JSON5 file, a line each: section.key=value.
+#   settings FILE
+settings() {
+  awk '
+    function skip() { while (match(text, /^([ \t\r\n,]+|\/\/[^\n]*|\/\*([^*]|\*+[^*\/])*\*+\/)/)) text = substr(text, RLENGTH + 1) }
+    { text = text $0 "\n" }
+    END {
+      for (skip(); text != ""; skip()) {
+        first = substr(text, 1, 1)
+        if (first ~ /[{[]/) path[++depth] = ""
+        if (first ~ /[]}]/ && depth > 0) depth--
+        if (first ~ /[][{}:]/) { text = substr(text, 2); continue }
+        if (!match(text, /^("([^"\\\n]|\\.)*"|\047([^\047\\\n]|\\.)*\047|[^][ \t\r\n,:{}"\047]+)/)) exit 1
+        word = substr(text, 1, RLENGTH)
+        text = substr(text, RLENGTH + 1)
+        if (word ~ /^["\047]/) word = substr(word, 2, length(word) - 2)
+        skip()
+        if (substr(text, 1, 1) == ":") { path[depth] = word; continue }
+        name = path[1]
+        for (level = 2; level <= depth; level++) name = name "." path[level]
+        print name "=" word
+      }
+      exit depth != 0
+    }' "$1"
+}
+
+# A setting of a process that was installed before, as the variable in its .env file has it, or its configuration; else nothing.
+#   setting PROCESS KEY
+setting() {
+  local variable
+  variable=COUNTERSIGN_$(sed 's/\./_/g; s/[A-Z]/_&/g' <<<"$2" | tr '[:lower:]' '[:upper:]')
+  {
+    if [[ -e $ETC/$1.json5 ]]; then settings "$ETC/$1.json5" | sed -n "s/^${2//./\\.}=//p"; fi
+    if [[ -e $ETC/$1.env ]]; then sed -n "s/^$variable=//p" "$ETC/$1.env" | sed "s/^\([\"']\)\(.*\)\1\$/\2/"; fi
+  } | tail -n 1
+}
+
+# Where a setting leads to; relative paths start at the configuration.
+#   setting_path PROCESS KEY DEFAULT
+setting_path() {
+  local path
+  path=$(setting "$1" "$2")
+  case $path in '') echo "$3" ;; /*) echo "$path" ;; *) echo "$ETC/$path" ;; esac
+}
+
 # --- processes and their instances -----------------------------------------------------------------------------------------
 
 readonly PROCESSES=(coordinator sms-worker push-worker revocation-worker mail-worker accounts gateway)
+
+# The units of a version.
+readonly SHIPPED=(countersign.target countersign-{coordinator,accounts}.service
+  countersign-{sms-worker,push-worker,revocation-worker,mail-worker,gateway}@.service)
 
 process_of() { if [[ ${1##*-} == [0-9]* ]]; then echo "${1%-*}"; else echo "$1"; fi; }
 unit_of() { case $1 in coordinator | accounts) echo "countersign-$1" ;; *) echo "countersign-$1@" ;; esac }

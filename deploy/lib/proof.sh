@@ -9,14 +9,14 @@ readonly PROOF_SECONDS=30
 # Area codes with 100 numbers each that are reserved for fiction: 555-0100 to 555-0199.
 readonly PROOF_AREAS=(212 415 617 312 206 303 404 702)
 readonly PROOF_DRAWS=50
+PROOF_NUMBER=''
 
 stack_prove() {
   proof_app
   # Numbers reserved for fiction by their numbering plans, but not fictional in the configuration, so that they get an SMS.
-  proof_number "+1415555$(printf '01%02d' $((RANDOM % 100)))" twilio pt-BR --app "$PROOF_APP" \
-    --receipt "$PROOF_RECEIPT" --secret "$PROOF_SECRET"
+  proof_number proof_american twilio pt-BR --app "$PROOF_APP" --receipt "$PROOF_RECEIPT" --secret "$PROOF_SECRET"
   # deploy/dev/sms-worker.json5 uses another lane for British mobile numbers.
-  proof_number "+447700900$(printf '%03d' $((RANDOM % 1000)))" vonage en --app com.example.app
+  proof_number proof_british vonage en --app com.example.app
   proof_revocation
   proof_account
 }
@@ -58,11 +58,10 @@ proof_push_arrived() {
 }
 
 # Verifies a number, from the start to the delivery report of the SMS.
-#   proof_number NUMBER LANE LANGUAGE OPTIONS OF verify start...
+#   proof_number DRAW LANE LANGUAGE OPTIONS OF verify start...
 proof_number() {
   local lane=$2 language=$3 started id code
-  PROOF_NUMBER=$1
-  PROOF_SMS=''
+  proof_fresh_number "$1"
   shift 3
   note "countersign verify start $PROOF_NUMBER --language $language $(proof_shortened "$@")"
   started=$(countersign verify start "$PROOF_NUMBER" --language "$language" "$@" --json) ||
@@ -167,15 +166,19 @@ proof_apple_account() {
   PROOF_ACCOUNT=$(jq -r .localId <<<"$answer")
 }
 
+proof_american() { echo "+1${PROOF_AREAS[RANDOM % ${#PROOF_AREAS[@]}]}555$(printf '01%02d' $((RANDOM % 100)))"; }
+proof_british() { printf '+447700900%03d\n' $((RANDOM % 1000)); }
+
 # Sets PROOF_NUMBER to another one, to which no SMS has gone: a run that was cut off leaves its number to an account.
+#   proof_fresh_number [DRAW]
 proof_fresh_number() {
-  local former=$PROOF_NUMBER draw
+  local former=$PROOF_NUMBER draw sent
+  PROOF_SMS=''
   for ((draw = 0; draw < PROOF_DRAWS; draw++)); do
-    PROOF_NUMBER=+1${PROOF_AREAS[RANDOM % ${#PROOF_AREAS[@]}]}555$(printf '01%02d' $((RANDOM % 100)))
-    if [[ $PROOF_NUMBER != "$former" ]] && ! proof_sms_arrived; then
-      PROOF_SMS=''
-      return 0
-    fi
+    PROOF_NUMBER=$("${1:-proof_american}")
+    if [[ $PROOF_NUMBER == "$former" ]]; then continue; fi
+    sent=$(proof_control sms --get --data-urlencode "to=$PROOF_NUMBER" | jq length) || die "the simulator does not tell its SMS"
+    if [[ $sent == 0 ]]; then return 0; fi
   done
   die "no number was found that the simulator has sent no SMS to" "deploy/down ends the simulator, which forgets them"
 }

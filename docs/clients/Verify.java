@@ -4,18 +4,25 @@
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Address;
+import com.rabbitmq.client.AddressResolver;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.ListAddressResolver;
 import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Date;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 
 public final class Verify {
     private static final int DEADLINE_SECONDS = 30;
@@ -68,17 +75,37 @@ public final class Verify {
     /** The reply, also over a lost connection: under the same ID a command has one effect and the same answer. */
     private static JsonObject ask(String command, JsonObject body) throws Exception {
         ConnectionFactory factory = new ConnectionFactory();
-        factory.setUri(System.getenv("COUNTERSIGN_AMQP_URL"));
+        factory.setUri(address());
+        if (factory.isSSL()) verify(factory);
         factory.setAutomaticRecoveryEnabled(false);
         String id = UUID.randomUUID().toString();
         for (int attempt = 1; ; attempt++) {
-            try (Connection connection = factory.newConnection()) {
+            // A list, since for a single host the library has the certificate compared with the address that it looks up.
+            AddressResolver host = new ListAddressResolver(List.of(new Address(factory.getHost(), factory.getPort())));
+            try (Connection connection = factory.newConnection(host)) {
                 return ask(connection, command, body, id);
             } catch (IOException | TimeoutException | ShutdownSignalException error) {
                 if (attempt == TRIES) throw error;
                 Thread.sleep(1000L << (attempt - 1));
             }
         }
+    }
+
+    private static String address() {
+        String url = System.getenv("COUNTERSIGN_AMQP_URL");
+        if (url == null || !url.matches("amqps?://.*")) fail("COUNTERSIGN_AMQP_URL has to begin with amqp:// or amqps://");
+        return url;
+    }
+
+    /** The library itself takes any certificate of any host. */
+    private static void verify(ConnectionFactory factory) throws Exception {
+        factory.useSslProtocol(SSLContext.getDefault());
+        factory.setSocketConfigurator(socket -> {
+            socket.setTcpNoDelay(true);
+            SSLParameters parameters = ((SSLSocket) socket).getSSLParameters();
+            parameters.setEndpointIdentificationAlgorithm("HTTPS");
+            ((SSLSocket) socket).setSSLParameters(parameters);
+        });
     }
 
     public static void main(String[] arguments) throws Exception {

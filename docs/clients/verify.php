@@ -2,6 +2,7 @@
 // Verifies a phone number: php verify.php start NUMBER APP, then php verify.php check ID CODE APP.
 // COUNTERSIGN_AMQP_URL names the broker. Library: php-amqplib (Debian's package, or Composer's php-amqplib/php-amqplib).
 
+use PhpAmqpLib\Connection\AMQPSSLConnection;
 use PhpAmqpLib\Connection\AMQPStreamConnection;
 use PhpAmqpLib\Exception\AMQPExceptionInterface;
 use PhpAmqpLib\Exception\AMQPTimeoutException;
@@ -39,10 +40,7 @@ final class Client {
     private array $returned = [];
 
     public function __construct(string $url) {
-        $parts = parse_url($url);
-        $host = trim(urldecode($parts['path'] ?? ''), '/');
-        $this->connection = new AMQPStreamConnection(
-            $parts['host'], $parts['port'] ?? 5672, urldecode($parts['user']), urldecode($parts['pass']), $host === '' ? '/' : $host);
+        $this->connection = self::connect($url);
         $this->channel = $this->connection->channel();
         $this->channel->set_return_listener(function ($code, $text, $exchange, $key, AMQPMessage $message) {
             $this->returned[$message->get('message_id')] = $text;
@@ -51,6 +49,18 @@ final class Client {
         $this->channel->basic_consume('amq.rabbitmq.reply-to', '', false, true, false, false, function (AMQPMessage $reply) {
             $this->replies[$reply->get('correlation_id')] = $reply;
         });
+    }
+
+    private static function connect(string $url): AMQPStreamConnection {
+        $parts = parse_url($url) ?: [];
+        $path = trim(urldecode($parts['path'] ?? ''), '/');
+        $login = [urldecode($parts['user'] ?? ''), urldecode($parts['pass'] ?? ''), $path === '' ? '/' : $path];
+        return match ($parts['scheme'] ?? '') {
+            'amqp' => new AMQPStreamConnection($parts['host'], $parts['port'] ?? 5672, ...$login),
+            'amqps' => new AMQPSSLConnection(
+                $parts['host'], $parts['port'] ?? 5671, ...$login, ssl_options: ['verify_peer' => true, 'verify_peer_name' => true]),
+            default => fail('COUNTERSIGN_AMQP_URL has to begin with amqp:// or amqps://'),
+        };
     }
 
     public function ask(string $command, array $body, string $id): object {
