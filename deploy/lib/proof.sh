@@ -234,8 +234,8 @@ proof_second_factor() {
   answer=$(proof_call v2/accounts/mfaSignIn:finalize \
     "{\"mfaPendingCredential\":\"$pending\",\"phoneVerificationInfo\":{\"sessionInfo\":\"$session\",\"code\":\"$PROOF_CODE\"}}")
   PROOF_TOKEN=$(jq -r .idToken <<<"$answer")
-  cut -d . -f 2 <<<"$PROOF_TOKEN" | tr '_-' '/+' | base64 --decode --ignore-garbage 2>/dev/null |
-    jq -r '.firebase | "      | signed in by \(.sign_in_provider), second factor \(.sign_in_second_factor)"'
+  jq -nr --arg token "$PROOF_TOKEN" '$token | split(".")[1] | gsub("-"; "+") | gsub("_"; "/") | @base64d | fromjson | .firebase
+    | "      | signed in by \(.sign_in_provider), second factor \(.sign_in_second_factor)"'
 }
 
 # The code of an SMS to PROOF_NUMBER other than the one that PROOF_CODE is from.
