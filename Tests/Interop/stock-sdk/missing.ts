@@ -48,7 +48,7 @@ export class FirebaseServerAppImpl {}
 // --- @firebase/auth/src/mfa/mfa_info.ts
 import { AuthErrorCode } from "../core/errors";
 import { _fail } from "../core/util/assert";
-// What an app sees of a second factor. The server tells the kind by the field that is there.
+// A second factor as an app sees it. The server tells the kind by the field that is there.
 export const MultiFactorInfoImpl = {
   _fromServerResponse(auth, entry) {
     const { mfaEnrollmentId: uid, displayName, enrolledAt } = entry;

@@ -20,7 +20,7 @@ struct DevelopmentCalls: Sendable {
 
   var routes: [Route] {
     [
-      // What tools ask that wait for the emulator.
+      // The call of tools that wait for the emulator.
       Route("ready", .get, ["/"], access: .development, waitsFor: .gateway) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in .emulatorIsReady
       },

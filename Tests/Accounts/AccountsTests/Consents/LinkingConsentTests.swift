@@ -226,7 +226,7 @@ import Testing
     let number = ScriptedCoordinator.Verification(number: "+16505550199")
     #expect(try await bench.signIn("c", verification: number, idToken: user.idToken).error?.code == .consentRequired)
     #expect(try await ways(of: user) == [Self.apple, "phone"])
-    // What the account loses needs none.
+    // A way that the account loses needs none.
     let unlinked = try await bench.unlink("phone", idToken: user.idToken)
     #expect(unlinked.type == AccountChanged.type.text)
   }

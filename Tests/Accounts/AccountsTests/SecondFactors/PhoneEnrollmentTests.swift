@@ -107,7 +107,7 @@ struct PhoneEnrollmentTests {
       bench.finishing(.user(user.idToken), "late", session: session?.verificationID), id: "late")
     #expect(await bench.send(message) == nil)
     let check = try #require(bench.checks.first)
-    // What passes while the coordinator is asked does not count.
+    // The time that passes while the coordinator is asked does not count.
     bench.clock.advance(by: .seconds(10))
     await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
     #expect(try bench.answer(try #require(bench.replies.first), "late").error == nil)

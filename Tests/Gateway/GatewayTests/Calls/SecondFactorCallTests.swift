@@ -110,7 +110,7 @@ import Testing
       Self.signIn + "start",
       #"{"mfaPendingCredential":"pending-1","mfaEnrollmentId":"factor-1","phoneSignInInfo":{"recaptchaToken":"t"}}"#)
     #expect(started == ["phoneResponseInfo": ["sessionInfo": "session-1"]])
-    // What Android keeps of a number that it has proven stands for no code.
+    // Android keeps a proof of a number that it has proven, which stands for no code.
     let finished = try await fixture.post(
       Self.signIn + "finalize",
       #"{"mfa_pending_credential":"pending-1","phone_verification_info":{"session_info":"session-1","code":"476431","androidVerificationProof":"p"}}"#

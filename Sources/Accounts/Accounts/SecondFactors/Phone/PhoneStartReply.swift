@@ -47,7 +47,7 @@ struct PhoneStartReply: Report {
     switch content {
     case .failure(let error): return CommandAnswer(APIError(refusalOfStart: error))
     case .success(var started):
-      // Who has given the first factor only learns no more of the number than before.
+      // A first factor alone tells its holder no more of the number than before.
       if start.purpose == .secondFactorSignIn { started.phoneNumber = SecondFactor.masked(started.phoneNumber) }
       var reply = SecondFactorStarted()
       reply.verification = started
