@@ -14,7 +14,7 @@ import CountersignTelemetry
 ///   let started = try await client.startVerification(
 ///     of: "+14155550123", app: "com.example.app", languageCode: "pt-BR")
 ///   …
-///   do {
+///   do throws(ClientError) {
 ///     let approved = try await client.check(started.verificationID, code: Secret(typed))
 ///     …
 ///   } catch let error where error.apiError?.code == .invalidCode {

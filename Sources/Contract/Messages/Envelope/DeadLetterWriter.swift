@@ -15,9 +15,11 @@ public struct DeadLetterWriter: Sendable {
 
   /// Returns the dead letter of a message.
   /// - Parameters:
+  ///   - message: the message as it was delivered.
   ///   - reason: the reason as a word in upper case.
   ///   - text: the reason for people, without values of the message.
   ///   - sender: the message's sender, as a ``SenderRule`` resolves it.
+  ///   - now: time of the death.
   public func publication(
     _ message: Message, _ reason: String, _ text: String, sender: String, now: UnixTime
   ) -> Publication {
