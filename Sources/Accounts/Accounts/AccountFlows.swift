@@ -33,6 +33,7 @@ struct AccountParts: Sendable {
     var keys: KeyRing
     var tokenKeys: KeyRing
     var sealingKeys: PrivateSealingKeys
+    var generate = generateSigningKey
 
     var checkValues: [CheckValue] {
       hashes.checkValues + CheckValue.all(tokenKeys, file: "tokenKeysFile")
@@ -54,10 +55,11 @@ struct AccountParts: Sendable {
     self.logger = logger
     hashes = secrets.hashes
     idTokens = IDTokens(
-      keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
+      keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, generate: secrets.generate),
+      refreshTokens: refreshTokens)
     cookies = SessionCookies(
-      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, metrics,
-      logger)
+      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies, generate: secrets.generate),
+      beside: idTokens.keys, metrics, logger)
     sessions = Sessions(rules: rules.sessions)
     deletion = Deletion(
       sessions: sessions,

@@ -31,6 +31,11 @@ final class PKey: @unchecked Sendable {
   }
 
   convenience init(file: [UInt8], part: Part, name: String) throws(JOSEError) {
+    try self.init(unchecked: file, part: part, name: name)
+    try check(part, name: name)
+  }
+
+  convenience init(unchecked file: [UInt8], part: Part, name: String) throws(JOSEError) {
     guard file.count <= SigningKey.maxFileBytes else {
       throw JOSEError(.badKey, "\(name) has more than \(SigningKey.maxFileBytes) bytes")
     }
@@ -41,7 +46,6 @@ final class PKey: @unchecked Sendable {
     }
     OpenSSL.drainErrors()
     self.init(pointer)
-    try check(part, name: name)
   }
 
   /// That its numbers belong together, so that a key that was damaged shows now and not in every signature.

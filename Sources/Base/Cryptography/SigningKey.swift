@@ -39,13 +39,23 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringCo
     try SigningKey(key: PKey.generateRSA(bits: bits), id: id)
   }
 
+  /// Reads what ``pkcs8()`` wrote and was kept where it could not be changed: its numbers are not checked again, which
+  /// takes as long as making an RSA key.
+  /// - Parameters:
+  ///   - pkcs8: the key in PKCS #8, as DER.
+  ///   - id: what signed texts name the key by.
+  /// - Throws: ``JOSEError/Code/badKey``, ``JOSEError/Code/unavailable``.
+  package init(pkcs8: [UInt8], id: String) throws(JOSEError) {
+    try self.init(key: PKey(unchecked: pkcs8, part: .private, name: Self.name(id)), id: id)
+  }
+
   private init(key: PKey, id: String?) throws(JOSEError) {
     self.key = key
     self.id = id
     algorithm = try key.algorithm(name: Self.name(id))
   }
 
-  /// The key as PKCS #8 in DER, which ``init(file:id:)`` reads. It is a secret.
+  /// The key as PKCS #8 in DER, which ``init(pkcs8:id:)`` reads. It is a secret.
   /// - Throws: ``JOSEError/Code/unavailable``.
   package func pkcs8() throws(JOSEError) -> [UInt8] { try key.pkcs8() }
 

@@ -39,7 +39,7 @@ struct RotationOrder: CommandOrder {
       for ring in withdraws ? [keys, cookieKeys] : [keys] {
         order.made[ring.purpose] = try Self.stored { () throws(SigningKeyProblem) in
           try SigningKeyRecord.make(
-            ring.purpose, number: 1, publishedAt: now, signsFrom: now, sealedUnder: ring.ring)
+            ring.purpose, number: 1, publishedAt: now, signsFrom: now, sealedUnder: ring.ring, by: ring.generate)
         }
       }
       return order

@@ -71,7 +71,8 @@ struct SigningKeyMaintenance: Sendable {
     let made: SigningKeyRecord
     do throws(SigningKeyProblem) {
       made = try SigningKeyRecord.make(
-        keys.purpose, number: plan.number, publishedAt: now, signsFrom: plan.signsFrom, sealedUnder: keys.ring)
+        keys.purpose, number: plan.number, publishedAt: now, signsFrom: plan.signsFrom, sealedUnder: keys.ring,
+        by: keys.generate)
     } catch {
       logger.error("a signing key cannot be made", [.error: error.message])
       return

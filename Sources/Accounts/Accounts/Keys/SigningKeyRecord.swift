@@ -4,6 +4,11 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
+/// Makes a key for RS256 with the ID that it is given.
+typealias SigningKeyGenerator = @Sendable (_ id: String) throws(JOSEError) -> SigningKey
+
+let generateSigningKey: SigningKeyGenerator = { id throws(JOSEError) in try SigningKey.generateRSA(id: id) }
+
 /// A key that signs ID tokens or session cookies, as it is stored: sealed with its times under the ring of token keys.
 ///
 /// The row holds nothing but the sealed text. Number, times, public key and certificate come from what was opened, so
@@ -23,16 +28,16 @@ struct SigningKeyRecord: Sendable {
 
   var purpose: SigningKeyPurpose { id.kind == SigningKeyPurpose.cookies.kind ? .cookies : .idTokens }
 
-  /// Takes a tenth of a second and more.
+  /// Takes as long as `generate`: a tenth of a second and more.
   static func make(
     _ purpose: SigningKeyPurpose = .idTokens, number: Int, publishedAt: UnixTime, signsFrom: UnixTime,
-    sealedUnder ring: KeyRing
+    sealedUnder ring: KeyRing, by generate: SigningKeyGenerator = generateSigningKey
   ) throws(SigningKeyProblem) -> SigningKeyRecord {
     let name = Hexadecimal.encode(SecureRandom.bytes(idBytes))
     guard let id = RecordID(purpose.kind, name) else {
       throw SigningKeyProblem(message: "the new signing key has no ID")
     }
-    let key = try SigningKeyProblem.of { () throws(JOSEError) in try SigningKey.generateRSA(id: name) }
+    let key = try SigningKeyProblem.of { () throws(JOSEError) in try generate(name) }
     return try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
   }
 
@@ -99,7 +104,7 @@ struct SigningKeyRecord: Sendable {
     self.signsFrom = UnixTime(milliseconds: signsFrom)
     self.sealed = sealed
     self.sealedUnder = sealedUnder
-    key = try SigningKeyProblem.of { () throws(JOSEError) in try SigningKey(file: opened.plaintext, id: id.text) }
+    key = try SigningKeyProblem.of { () throws(JOSEError) in try SigningKey(pkcs8: opened.plaintext, id: id.text) }
     guard key.algorithm == .rs256 else { throw SigningKeyProblem(message: "the signing key is not one for RS256") }
   }
 

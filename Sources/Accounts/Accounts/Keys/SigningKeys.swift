@@ -25,6 +25,7 @@ final class SigningKeys: Sendable {
   let ring: KeyRing
   let rules: SigningKeyRules
   let purpose: SigningKeyPurpose
+  let generate: SigningKeyGenerator
   private let instant: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
@@ -35,8 +36,10 @@ final class SigningKeys: Sendable {
 
   init(
     ring: KeyRing, rules: SigningKeyRules, purpose: SigningKeyPurpose = .idTokens,
-    instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    generate: @escaping SigningKeyGenerator = generateSigningKey
   ) {
+    self.generate = generate
     self.purpose = purpose
     self.ring = ring
     self.rules = rules

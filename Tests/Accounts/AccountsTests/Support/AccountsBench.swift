@@ -7,6 +7,7 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import Projects
+import Synchronization
 import TestSupport
 import Testing
 
@@ -73,14 +74,8 @@ final class AccountsBench: EngineBench {
         AccountFlows(parts).registry, store: self.store, rules: rules.engine, sink: sink, author: Self.author,
         clock: setting.clock, metrics: EngineMetrics(metrics), logger: logger),
       clock: setting.clock, sink: sink, registry: metrics, logs: logs, user: "gateway", isTimed: true)
-    await Self.window.enter()
-    defer { Self.window.leave() }
     try await maintenance.begin()
   }
-
-  /// One at a time makes its signing keys: that computes, and tests beside it wait for answers of sockets on the same
-  /// threads.
-  private static let window = Window(1)
 
   /// On a file of its own, which goes with the bench.
   convenience init(_ change: (inout Setting) throws -> Void = { _ in }) async throws {
@@ -218,7 +213,7 @@ struct BenchSecrets {
     secrets = AccountParts.Secrets(
       hashes: try #require(AccountHashes(pepper: SecureRandom.bytes(32))),
       keys: try KeyRing(sealing: Self.key("shared")), tokenKeys: tokenKeys,
-      sealingKeys: try PrivateSealingKeys([sealingKey]))
+      sealingKeys: try PrivateSealingKeys([sealingKey]), generate: BenchSigningKeys().next)
   }
 
   static func key(_ id: String) throws -> SymmetricKey {
@@ -228,5 +223,23 @@ struct BenchSecrets {
   mutating func use(_ ring: KeyRing) {
     tokenKeys = ring
     secrets.tokenKeys = ring
+  }
+}
+
+/// Signing keys that were made once for all tests: to make one, OpenSSL computes for a tenth of a second and more.
+private final class BenchSigningKeys: Sendable {
+  private static let made = Result { () throws(JOSEError) in
+    try (0..<8).map { number throws(JOSEError) in try SigningKey.generateRSA(id: "\(number)").pkcs8() }
+  }
+
+  private let taken = Atomic(0)
+
+  /// Another key each time, until all have been taken.
+  var next: SigningKeyGenerator {
+    { id throws(JOSEError) in
+      let made = try Self.made.get()
+      let place = self.taken.wrappingAdd(1, ordering: .relaxed).oldValue
+      return try SigningKey(pkcs8: made[place % made.count], id: id)
+    }
   }
 }
