@@ -75,7 +75,7 @@ struct Eraser: Sendable {
       command.keepsLimits = true
       try set.send(
         .command(
-          command, id: "\(erasure.id.text).\(erasure.requests)",
+          command, id: "\(erasure.id.text).\(erasure.firstRequest)",
           correlationID: AwaitedReply.correlationID(Erasure.kind, erasure.id.text),
           replyTo: replyQueue, cause: nil, deadline: dueAt, at: set.now))
     }
@@ -124,7 +124,7 @@ struct Eraser: Sendable {
 /// The coordinator's reply to `number.forget`.
 struct ErasureReply: Report {
   private let id: RecordID
-  /// Number of the request that it answers.
+  /// ``Erasure/firstRequest`` of the number that it is about.
   private let request: Int
   private let refusal: APIError?
   private let eraser: Eraser

@@ -47,6 +47,10 @@ struct Erasure: Sendable, Hashable {
   /// A number that the coordinator still has.
   var knownNumber: String? { coordinator == nil ? numbers.first : nil }
 
+  /// Number of the first request for the present number. All requests for it are one command, which the coordinator
+  /// carries out once: a request names the same time, and may come late.
+  var firstRequest: Int { earlierRequests + 1 }
+
   /// Time until the next request, after one.
   var pause: Duration { Self.pauses[min(requests - earlierRequests, Self.pauses.count) - 1] }
 
