@@ -53,13 +53,17 @@ struct Eraser: Sendable {
   // MARK: The coordinator
 
   func becameDue(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
-    var erasure = try Erasure(record)
-    guard set.now < erasure.deletedAt + Erasure.patience else {
-      if erasure.knownNumber != nil { erasure.coordinator = .kept }
-      if erasure.hasGrant { erasure.apple = erasure.apple ?? .failed }
-      return try end(erasure, in: &set)
-    }
+    let erasure = try Erasure(record)
+    guard set.now < erasure.deletedAt + Erasure.patience else { return try giveUp(erasure, in: &set) }
     try request(erasure, in: &set)
+  }
+
+  /// Ends an erasure without those who have not answered.
+  func giveUp(_ before: Erasure, in set: inout WorkingSet) throws(StoreError) {
+    var erasure = before
+    if erasure.knownNumber != nil { erasure.coordinator = .kept }
+    if erasure.hasGrant { erasure.apple = erasure.apple ?? .failed }
+    try end(erasure, in: &set)
   }
 
   private func request(_ before: Erasure, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
@@ -87,7 +91,8 @@ struct Eraser: Sendable {
   ) throws(StoreError) {
     let last = erasure.deletedAt + Erasure.patience
     try set.store(
-      erasure.id, erasure, isNew: isNew, dueAt: dueAt ?? last, discardAt: erasure.deletedAt + Erasure.patience * 2)
+      erasure.id, erasure, isNew: isNew, dueAt: dueAt ?? last, discardAt: erasure.deletedAt + Erasure.patience * 2,
+      groupKeys: [Erasure.group(ofProject: erasure.project)])
   }
 
   func end(atCoordinator record: Record, answering request: Int, in set: inout WorkingSet) throws(StoreError) {

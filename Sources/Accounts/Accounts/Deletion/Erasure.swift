@@ -6,6 +6,7 @@ import CountersignTelemetry
 /// Remnant of a deleted account until the coordinator has forgotten its numbers, and Apple has heard of its end.
 struct Erasure: Sendable, Hashable {
   static let kind = RecordKind("erasure")
+  private static let ofProject = KeySpace(kind, "project")
   /// Time for which the coordinator is asked.
   static let patience = Duration.seconds(7 * 86_400)
   /// Time between two requests, by their number. The last one goes for all further ones.
@@ -42,6 +43,10 @@ struct Erasure: Sendable, Hashable {
     localID = account.localID
     deletedAt = now
     hasAddress = !account.addresses.isEmpty
+  }
+
+  static func group(ofProject project: String) throws(StoreError) -> GroupKey {
+    try GroupKey(ofProject, Array(project.utf8))
   }
 
   /// A number that the coordinator still has.
