@@ -608,6 +608,13 @@ class DevelopmentTest(AccountTest):
             answer = self.web.sign_in_as(number, count=count)
             self.assertIs(answer.get("isNewUser", False), count == 2)
 
+    def test_reset_ends_with_the_last_erasure(self):
+        users = [self.web.sign_in_as(new_number()) for _ in range(5)]
+        for user in users[:3]:
+            self.web.delete(user["idToken"])
+        self.web.read(send(self.web.url, "DELETE", self.ACCOUNTS))
+        self.assertEqual(stack.records("erasure", "accounts"), 0)
+
     def test_reset_ends_live_verifications(self):
         """A test that sends a code and enters none leaves nothing to the next one."""
         number = new_number()

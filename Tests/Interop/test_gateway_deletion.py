@@ -16,6 +16,7 @@ from waiting import eventually
 
 DELETIONS = 12
 KILLS = 4
+OUTAGE_SECONDS = 35
 ERASED_SECONDS = 180
 # Tags of records of accounts, and the length of the part of a session's ID that names the account.
 SESSION_AUTH_TIME, ACCOUNT_VALID_SINCE, ACCOUNT_ID = 4, 6, 43
@@ -81,6 +82,23 @@ class DeletionTest(Assertions, unittest.TestCase):
         session = self.web.send_code(number)
         eventually("the erasure", self.erased, ERASED_SECONDS)
         answer = self.web.sign_in(session, simulator.code(simulator.message(number, count=2)["body"]))
+        self.assertTrue(answer["isNewUser"])
+
+    def test_outage_of_the_coordinator_costs_no_erasure(self):
+        """What waited for its end is carried out, by a coordinator that is killed too, and spares the next owner."""
+        users = [(number, self.web.sign_in_as(number)) for number in [new_number() for _ in range(3)]]
+        stack.stop_for(self, "coordinator")
+        for _, user in users:
+            self.web.delete(user["idToken"])
+        time.sleep(OUTAGE_SECONDS)
+        stack.start("coordinator")
+        session = self.web.send_code(users[0][0])
+        self.restart("coordinator")
+        # Sooner than accounts asks again.
+        eventually("the erasures", self.erased, OUTAGE_SECONDS)
+        for number, _ in users[1:]:
+            self.assertFalse(holds("coordinator", number))
+        answer = self.web.sign_in(session, simulator.code(simulator.message(users[0][0], count=2)["body"]))
         self.assertTrue(answer["isNewUser"])
 
     def test_code_of_ones_own_allows_a_deletion_that_needs_a_recent_sign_in(self):

@@ -79,7 +79,8 @@ struct AccountParts: Sendable {
 struct AccountFlows: Sendable {
   let registry: FlowRegistry
 
-  init(_ parts: AccountParts) {
+  /// - Parameter pause: waits between looks of a reset.
+  init(_ parts: AccountParts, pause: @escaping ResetFlow.Pause = Self.sleep) {
     // The keys come first: sign-in needs them.
     registry = FlowRegistry(
       [
@@ -97,8 +98,11 @@ struct AccountFlows: Sendable {
         ErasureFlow(parts),
         RefreshFlow(parts),
         AdministrationFlow(parts),
-        ResetFlow(parts),
+        ResetFlow(parts, pause: pause),
       ],
       missingFields: ["idToken": .missingIDToken, "refreshToken": .missingRefreshToken])
   }
+
+  /// A canceled pause has ended, and its task looks at that itself.
+  static let sleep: ResetFlow.Pause = { try? await Task.sleep(for: $0) }
 }

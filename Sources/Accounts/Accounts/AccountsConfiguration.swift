@@ -49,7 +49,7 @@ public struct AccountsConfiguration: ProcessConfiguration {
     report.projects = rules.projects.current.appsByProject
     report.isDevelopment = rules.isDevelopment
     report.fictionalRefusals = rules.fictionalRefusals.total
-    report.guarded?.checkValues += secrets.checkValues
+    report.guarded?.checkValues += secrets.checkValues + providers.checkValues
   }
 
   // MARK: Secrets

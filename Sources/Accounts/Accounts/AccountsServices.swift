@@ -31,7 +31,7 @@ public enum AccountsServices {
     context.health.register("cookieKeys") { parts.cookies.keys.health }
     warn(configuration, context.logger)
     let projects = FileWatcher.projects(configuration.projects.directory, configuration.rules.projects, context)
-    return try await services.services(engine, facts(secrets, configuration.rules.projects)) + [projects]
+    return try await services.services(engine, facts(secrets, configuration)) + [projects]
   }
 
   private static func providers(
@@ -49,9 +49,10 @@ public enum AccountsServices {
     }
   }
 
-  private static func facts(_ secrets: AccountParts.Secrets, _ projects: ProjectsSource) -> MemberFacts {
-    MemberFacts(secrets: CheckValue.all(secrets.keys, file: "keysFile") + secrets.checkValues) {
-      MemberFacts.digest(projects.current)
+  private static func facts(_ secrets: AccountParts.Secrets, _ configuration: AccountsConfiguration) -> MemberFacts {
+    let (projects, providers) = (configuration.rules.projects, MemberFacts.digest(configuration.providers.comparable))
+    return MemberFacts(secrets: CheckValue.all(secrets.keys, file: "keysFile") + secrets.checkValues) {
+      MemberFacts.digest([projects.current, providers] as [Any])
     }
   }
 

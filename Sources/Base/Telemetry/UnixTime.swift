@@ -10,14 +10,16 @@ public struct UnixTime: Sendable, Hashable {
     self.milliseconds = milliseconds
   }
 
-  /// - Parameter seconds: seconds since 1970. What AMQP timestamps count in.
+  /// - Parameter seconds: seconds since 1970. What AMQP timestamps count in. The nearest time when it is out of range.
   public init(seconds: Int64) {
-    milliseconds = seconds.multipliedReportingOverflow(by: 1000).overflow ? .max : seconds * 1000
+    let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    self.milliseconds = overflow ? (seconds < 0 ? .min : .max) : milliseconds
   }
 
   /// Whole seconds since 1970, rounded down.
   public var seconds: Int64 {
-    milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
+    let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+    return rest < 0 ? seconds - 1 : seconds
   }
 
   /// Seconds since 1970 with their fraction.

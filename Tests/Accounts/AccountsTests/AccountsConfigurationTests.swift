@@ -97,6 +97,32 @@ import Testing
     }
   }
 
+  @Test func `Other providers, secrets or authorities are told from the same ones, whatever their files are called`()
+    throws
+  {
+    func digest(_ keys: String, _ files: [String: String] = [:]) throws -> String {
+      MemberFacts.digest(try load(keys, replacing: files).providers.comparable)
+    }
+    let addresses = "allowedAddresses: ['https://id.lan']"
+    let usual = "providerSecretsFile: 'secrets', providers: { \(addresses), caFile: 'ca.pem' }"
+    let files = ["secrets": #"{"example": {"facebook.com": "f"}}"#, "ca.pem": "one"]
+    let first = try digest(usual, files)
+    #expect(try digest(usual, files) == first)
+    let renamed = usual.replacing("ca.pem", with: "authority.pem")
+    #expect(try digest(renamed, ["secrets": files["secrets"] ?? "", "authority.pem": "one"]) == first)
+    for (keys, other) in [
+      (usual, ["secrets": #"{"example": {"facebook.com": "g"}}"#]), (usual, ["ca.pem": "two"]),
+      (usual.replacing("id.lan", with: "id.example.lan"), [:]),
+      (usual.replacing("caFile", with: "apple: { keysURL: 'https://keys.lan/' }, caFile"), [:]),
+      (usual.replacing("caFile", with: "allowedNetworks: ['10.0.0.7'], caFile"), [:]),
+    ] {
+      #expect(try digest(keys, files.merging(other) { $1 }) != first, "\(keys)")
+    }
+    let values = try load(usual, replacing: files).providers.checkValues
+    #expect(values.map(\.file) == ["providerSecretsFile", "providers.caFile"] && values.allSatisfy(\.isUsed))
+    #expect(try load("").providers.checkValues.isEmpty)
+  }
+
   @Test func `Addresses of providers are https, or those of this machine; inner ones are those that are named`() throws
   {
     let http = "providers: { apple: { keysURL: 'http://127.0.0.1:8090/auth/keys' } }"

@@ -66,6 +66,15 @@ import Testing
     #expect(UnixTime(milliseconds: .max) + .seconds(1) == UnixTime(milliseconds: .max))
   }
 
+  @Test func `The ends of time have seconds, and seconds beyond them are the nearest end`() {
+    #expect(UnixTime(milliseconds: .min).seconds == -9_223_372_036_854_776)
+    #expect(UnixTime(milliseconds: .max).seconds == 9_223_372_036_854_775)
+    #expect(
+      [-1001, -1000, -999, -1, 0, 999, 1000].map { UnixTime(milliseconds: $0).seconds } == [-2, -1, -1, -1, 0, 0, 1])
+    #expect(UnixTime(seconds: .min) == UnixTime(milliseconds: .min))
+    #expect(UnixTime(seconds: .max) == UnixTime(milliseconds: .max))
+  }
+
   @Test func `A time is text in JSON`() throws {
     let times = [UnixTime(seconds: 1_782_907_200)]
     let json = try JSONEncoder().encode(times)

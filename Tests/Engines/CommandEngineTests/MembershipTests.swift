@@ -228,7 +228,7 @@ import Testing
     try await first.membership.round(at: start + .seconds(60))
     #expect(first.membership.detail == nil)
     try await first.membership.round(at: start + .seconds(61))
-    #expect(first.membership.detail == "other projects or apps than b" && first.works)
+    #expect(first.membership.detail == "other projects, apps or providers than b" && first.works)
     #expect(first.metrics.render().contains("countersign_members_differ 1"))
     projects.withLock { $0 = "one" }
     for process in [second, first] { try await process.membership.round(at: start + .seconds(62)) }

@@ -142,6 +142,24 @@ import Testing
     #expect(skipped.first?.detail.contains("sms-worker at http://sms-worker") == true)
   }
 
+  @Test func `Files of accounts that count as a whole differ`() {
+    func found(_ first: [CheckValue], _ second: [CheckValue]) -> [String] {
+      failures { facts in
+        facts.processes[2].report?.guarded?.checkValues += first
+        var other = facts.processes[2].report
+        other?.guarded?.checkValues = [Self.pepper(9), Self.key(1)] + second
+        facts.processes.append(
+          ProcessFacts(
+            name: "accounts", url: "http://second", readiness: facts.processes[2].readiness, report: other))
+      }.map(\.check)
+    }
+    let files = ["providerSecretsFile", "providers.caFile"]
+    let ours = files.map { CheckValue.content([1], file: $0) }
+    #expect(found(ours, ours).isEmpty)
+    let others = files.map { CheckValue.content([2], file: $0) }
+    #expect(found(ours, others) == files.map { "\($0) of accounts at http://second" })
+  }
+
   @Test func `Different peppers of coordinators, unless one names the other's as the former one`() {
     func found(_ values: [CheckValue], isReady: Bool = true) -> [String] {
       failures { facts in

@@ -53,13 +53,17 @@ struct Eraser: Sendable {
   // MARK: The coordinator
 
   func becameDue(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
-    var erasure = try Erasure(record)
-    guard set.now < erasure.deletedAt + Erasure.patience else {
-      if erasure.knownNumber != nil { erasure.coordinator = .kept }
-      if erasure.hasGrant { erasure.apple = erasure.apple ?? .failed }
-      return try end(erasure, in: &set)
-    }
+    let erasure = try Erasure(record)
+    guard set.now < erasure.deletedAt + Erasure.patience else { return try giveUp(erasure, in: &set) }
     try request(erasure, in: &set)
+  }
+
+  /// Ends an erasure without those who have not answered.
+  func giveUp(_ before: Erasure, in set: inout WorkingSet) throws(StoreError) {
+    var erasure = before
+    if erasure.knownNumber != nil { erasure.coordinator = .kept }
+    if erasure.hasGrant { erasure.apple = erasure.apple ?? .failed }
+    try end(erasure, in: &set)
   }
 
   private func request(_ before: Erasure, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
@@ -75,7 +79,7 @@ struct Eraser: Sendable {
       command.keepsLimits = true
       try set.send(
         .command(
-          command, id: "\(erasure.id.text).\(erasure.requests)",
+          command, id: "\(erasure.id.text).\(erasure.firstRequest)",
           correlationID: AwaitedReply.correlationID(Erasure.kind, erasure.id.text),
           replyTo: replyQueue, cause: nil, deadline: dueAt, at: set.now))
     }
@@ -87,7 +91,8 @@ struct Eraser: Sendable {
   ) throws(StoreError) {
     let last = erasure.deletedAt + Erasure.patience
     try set.store(
-      erasure.id, erasure, isNew: isNew, dueAt: dueAt ?? last, discardAt: erasure.deletedAt + Erasure.patience * 2)
+      erasure.id, erasure, isNew: isNew, dueAt: dueAt ?? last, discardAt: erasure.deletedAt + Erasure.patience * 2,
+      groupKeys: [Erasure.group(ofProject: erasure.project)])
   }
 
   func end(atCoordinator record: Record, answering request: Int, in set: inout WorkingSet) throws(StoreError) {
@@ -124,7 +129,7 @@ struct Eraser: Sendable {
 /// The coordinator's reply to `number.forget`.
 struct ErasureReply: Report {
   private let id: RecordID
-  /// Number of the request that it answers.
+  /// ``Erasure/firstRequest`` of the number that it is about.
   private let request: Int
   private let refusal: APIError?
   private let eraser: Eraser

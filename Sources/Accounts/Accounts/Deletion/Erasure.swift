@@ -6,6 +6,7 @@ import CountersignTelemetry
 /// Remnant of a deleted account until the coordinator has forgotten its numbers, and Apple has heard of its end.
 struct Erasure: Sendable, Hashable {
   static let kind = RecordKind("erasure")
+  private static let ofProject = KeySpace(kind, "project")
   /// Time for which the coordinator is asked.
   static let patience = Duration.seconds(7 * 86_400)
   /// Time between two requests, by their number. The last one goes for all further ones.
@@ -44,8 +45,16 @@ struct Erasure: Sendable, Hashable {
     hasAddress = !account.addresses.isEmpty
   }
 
+  static func group(ofProject project: String) throws(StoreError) -> GroupKey {
+    try GroupKey(ofProject, Array(project.utf8))
+  }
+
   /// A number that the coordinator still has.
   var knownNumber: String? { coordinator == nil ? numbers.first : nil }
+
+  /// Number of the first request for the present number. All requests for it are one command, which the coordinator
+  /// carries out once: a request names the same time, and may come late.
+  var firstRequest: Int { earlierRequests + 1 }
 
   /// Time until the next request, after one.
   var pause: Duration { Self.pauses[min(requests - earlierRequests, Self.pauses.count) - 1] }

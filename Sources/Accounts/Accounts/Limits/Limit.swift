@@ -59,16 +59,15 @@ extension Limit: Hashable {
 
 extension Limit {
   static let all =
-    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords + secondFactorStarts
-    + [totpSecrets, wrongTOTPCodes]
+    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
+    + [secondFactorStartsPerAccount] + secondFactorStarts + [totpSecrets, wrongTOTPCodes]
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
   static let pageSignIns = [pageSignInsPerAddress, pageSignInsPerNetwork]
   static let mailLinks = [mailLinksPerMailAddress, mailLinksPerNetwork, mailLinksPerProject]
-  static let secondFactorStarts = [
-    secondFactorStartsPerAccount, secondFactorStartsPerAddress, secondFactorStartsPerNetwork,
-  ]
+  /// Those of the client. That of the account counts what the coordinator starts.
+  static let secondFactorStarts = [secondFactorStartsPerAddress, secondFactorStartsPerNetwork]
   static let wrongPasswords = [wrongPasswordsPerNetworkAndMailAddress, wrongPasswordsPerNetwork] + [slowingPasswords]
 }
 
@@ -124,7 +123,7 @@ extension Limit {
   static let secondFactorStartsPerAccount = Limit(
     "secondFactorStartsPerAccountPerHour", "second_factor_starts_account", 10,
     counter: "second factor starts of an account", of: [.account], reason: secondFactors,
-    help: "Codes for second factors that an account may ask for within an hour.",
+    help: "Codes for second factors that an account may be sent within an hour.",
     text: "too many codes for second factors were asked for by this account within an hour")
 
   static let secondFactorStartsPerAddress = Limit(

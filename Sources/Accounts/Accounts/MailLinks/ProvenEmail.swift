@@ -41,6 +41,8 @@ struct ProvenEmail: ProvenFactor {
     account.emailTrustedFrom = trustedFrom
   }
 
+  var proof: FirstProof { FirstProof(address: email) }
+
   func renew(_ account: inout AccountRecord, ownsAddress: Bool) {
     account.prove(email)
     account.signsInByLink = true

@@ -63,6 +63,8 @@ struct ProvenNumber: ProvenFactor {
     account.isAnonymous = false
   }
 
+  var proof: FirstProof { FirstProof(isNumberReal: !isFictional) }
+
   func renew(_ account: inout AccountRecord, ownsAddress: Bool) {
     if !isFictional { account.isNumberFictional = false }
   }

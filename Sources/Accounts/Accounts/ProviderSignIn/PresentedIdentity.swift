@@ -88,6 +88,14 @@ struct PresentedIdentity: ProvenFactor {
     account.photoURL = account.photoURL ?? photo
   }
 
+  var grant: ProviderGrant? { proven.grant }
+
+  var proof: FirstProof {
+    var identity = proven
+    (identity.grant, identity.rawUserInfo) = (nil, "{}")
+    return FirstProof(identity: identity)
+  }
+
   /// A name that comes once stays, and what the user has changed or taken away is not put back.
   func renew(_ account: inout AccountRecord, ownsAddress: Bool) {
     guard let index = account.identities.firstIndex(where: { $0.provider == proven.provider }) else { return }

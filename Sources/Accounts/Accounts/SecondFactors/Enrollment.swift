@@ -56,7 +56,8 @@ struct Enrollment: Sendable {
 }
 
 extension OpenPendingSignIn {
-  /// Begins the session of a first and a second factor, and uses the pending credential up.
+  /// Begins the session of a first and a second factor, and uses the pending credential up. Only now the first one
+  /// renews the account.
   ///
   /// - Parameter account: the account, as giving the factor has changed it.
   func finish(
@@ -64,10 +65,31 @@ extension OpenPendingSignIn {
     cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     try set.remove(ticket.id)
+    let account = try renewed(account, reader, in: &set)
     var first = FirstFactor(provider: content.provider, reader: reader, runs: runs, cause: cause)
     first.claims = content.claims
     let outcome = try first.finish(account, isNewUser: false, with: factor, in: &set)
+    try AccountEvents(account, runs.random.eventID, cause).changes(from: self.account, in: &set)
     return try SignInAnswers(reader: reader, seal: seal).answer(outcome, isNewUser: false, at: set.now)
+  }
+
+  private func renewed(
+    _ account: AccountRecord, _ reader: CommandReader, in set: inout WorkingSet
+  ) throws(StoreError) -> AccountRecord {
+    var renewed = account
+    // It has a way back now.
+    if content.provider == .custom { (renewed.isAnonymous, renewed.isSelfMade) = (false, false) }
+    guard let factor = content.proof.factor(of: account) else { return renewed }
+    var keys = StoreKeys()
+    try factor.addKeys(in: account.project, to: &keys)
+    try set.require(keys)
+    let claim = try factor.claim(in: account.project, reader, set)
+    let isFree = claim.neighbor.map { $0.id == account.id } ?? true
+    factor.renew(&renewed, ownsAddress: claim.ownsAddress && isFree)
+    // A consent that was revoked meanwhile.
+    guard reader.linkingConsent(of: account.project).allows(renewed, from: account) else { return account }
+    try Sessions(rules: reader.rules.sessions).endFictional(of: &renewed, before: account, in: &set)
+    return renewed
   }
 }
 

@@ -17,8 +17,12 @@ struct PendingSignIn: Sendable {
   let begunAt: UnixTime
   /// Number of the account, which a sign-in by it proved.
   private let number: String?
+  let proof: FirstProof
 
-  init(of account: AccountRecord, by provider: SignInProvider, claims: String?, at now: UnixTime) {
+  init(
+    of account: AccountRecord, by provider: SignInProvider, _ proof: FirstProof, claims: String?, at now: UnixTime
+  ) {
+    self.proof = proof
     self.account = account.id
     accountCreatedAt = account.createdAt
     self.provider = provider
@@ -35,6 +39,9 @@ struct PendingSignIn: Sendable {
     switch provider {
     case .custom: return true
     case .phone: return account.phoneNumber != nil && account.phoneNumber == number
+    case .password where proof.address != nil:
+      // A link makes the way in by itself.
+      return proof.address.map(account.isReached) ?? false && account.passwordChangedAt.map { $0 <= begunAt } ?? true
     case .password: return account.signsInByEmail && account.passwordChangedAt.map { $0 <= begunAt } ?? true
     default: return account.identity(at: provider.name).map { $0.linkedAt <= begunAt } ?? false
     }
@@ -52,6 +59,36 @@ extension PendingSignIn: FieldCoded {
     claims = fields.optional(4, pending?.claims)
     begunAt = try fields.required(5, pending?.begunAt)
     number = fields.optional(6, pending?.number)
+    proof = try FirstProof(&fields, pending?.proof)
+  }
+}
+
+/// Facts that a first factor has proven: until the second one is given, they change nothing of the account.
+struct FirstProof: Sendable {
+  /// Whether a number was proven, and not by a fixed code.
+  var isNumberReal = false
+  /// Address whose link came back.
+  var address: String?
+  /// Without its grant, which the account gets at once.
+  var identity: ProvenIdentity?
+
+  /// The factor, to renew the account by. `nil` for one that renews nothing.
+  func factor(of account: AccountRecord) -> (any ProvenFactor)? {
+    if let identity {
+      return PresentedIdentity(proven: identity, source: .pendingToken, app: nil, returnsCredential: false)
+    }
+    if let address { return ProvenEmail(email: address) }
+    guard isNumberReal, let number = account.phoneNumber else { return nil }
+    return ProvenNumber(number: number, app: "", isFictional: false, source: .code)
+  }
+}
+
+extension FirstProof {
+  /// Fields among those of ``PendingSignIn``.
+  fileprivate init(_ fields: inout FieldCoder, _ proof: Self?) throws(UnreadableFields) {
+    isNumberReal = fields.flag(7, proof?.isNumberReal)
+    address = fields.optional(8, proof?.address)
+    identity = try fields.optional(9, proof?.identity)
   }
 }
 

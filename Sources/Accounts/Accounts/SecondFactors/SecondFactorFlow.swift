@@ -35,7 +35,9 @@ struct SecondFactorFlow: Flow {
     ]
   }
 
-  var reports: [ReportKind] { [VerificationStarted.type, ErrorReply.type].map(PhoneStartReply.kind) }
+  var reports: [ReportKind] {
+    [VerificationStarted.type, ErrorReply.type].map { PhoneStartReply.kind($0, parts.reader) }
+  }
 
   var dueRecords: [DueRecords] {
     [

@@ -45,6 +45,14 @@ struct Sessions: Sendable {
     account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
   }
 
+  /// Anyone who knows the fixed code of a fictional number may have had sessions. With the first real proof they end.
+  func endFictional(
+    of account: inout AccountRecord, before: AccountRecord, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard before.isNumberFictional, !account.isNumberFictional else { return }
+    try endAll(of: &account, in: &set)
+  }
+
   /// ID tokens of the session go on.
   func endOthers(than session: SessionRecord, in set: inout WorkingSet) throws(StoreError) {
     for record in try set.group(SessionRecord.group(ofAccount: session.account)).records where record.id != session.id {

@@ -10,6 +10,8 @@ struct FirstFactor: Sendable {
   let cause: Envelope
   /// Claims of the session, as a JSON object.
   var claims: String?
+  /// Facts that renew the account once a second factor is given.
+  var proof = FirstProof()
 
   enum Outcome {
     case session(IDTokenCheck.Holder)
@@ -17,7 +19,7 @@ struct FirstFactor: Sendable {
     case pending(AccountRecord, TicketText)
   }
 
-  /// Stores the account, with a session of it, or with a pending credential where a second factor is missing.
+  /// Stores the account with a session of it, or a pending credential alone where a second factor is missing.
   ///
   /// - Parameter second: the second factor that was given.
   func finish(
@@ -37,10 +39,9 @@ struct FirstFactor: Sendable {
   }
 
   private func wait(_ account: AccountRecord, in set: inout WorkingSet) throws(StoreError) -> Outcome {
-    try account.store(in: &set)
     let text = try reader.tickets.text(seed: runs.random.ticketSeed)
     try reader.tickets.issue(
-      text, .secondFactor, PendingSignIn(of: account, by: provider, claims: claims, at: set.now),
+      text, .secondFactor, PendingSignIn(of: account, by: provider, proof, claims: claims, at: set.now),
       project: account.project, app: nil, lifetime: PendingSignIn.lifetime, seals: runs.tickets, in: &set)
     return .pending(account, text)
   }

@@ -41,6 +41,10 @@ protocol ProvenFactor: Sendable {
   ///   - trustedFrom: time from which sign-ins by it count as recent. `nil` for at once.
   ///   - ownsAddress: whether the account has its address from now on.
   func put(on account: inout AccountRecord, trustedFrom: UnixTime?, ownsAddress: Bool, at now: UnixTime)
+  /// Refresh token of the provider that came with it.
+  var grant: ProviderGrant? { get }
+  /// Proof by which it renews an account that asks for a second factor.
+  var proof: FirstProof { get }
   /// Takes over what has changed since it was put on the account.
   func renew(_ account: inout AccountRecord, ownsAddress: Bool)
 
@@ -53,12 +57,28 @@ protocol ProvenFactor: Sendable {
 extension ProvenFactor {
   var method: Project.Method? { Project.Method(rawValue: provider.name) }
 
+  var grant: ProviderGrant? { nil }
+
   func refusal(ofLinkTo account: AccountRecord) -> APIError? { nil }
 
   func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
     ProjectSettings.addKeys(of: project, to: &keys)
     keys.add(holderOf: try key(project: project))
     if let key = try addressKey(project: project) { keys.add(holderOf: key) }
+  }
+
+  /// The account that has its address, and whether its own account alone has that from now on, unless another has it.
+  func claim(
+    in project: String, _ reader: CommandReader, _ set: WorkingSet
+  ) throws(StoreError) -> (ownsAddress: Bool, neighbor: AccountRecord?) {
+    let settings = try reader.rules.projects.current[project].map { project throws(StoreError) in
+      try ProjectSettings.find(project, in: set)
+    }
+    guard settings?.allowsDuplicateEmails != true else { return (false, nil) }
+    let neighbor = try addressKey(project: project).flatMap { key throws(StoreError) in
+      try AccountRecord.find(holderOf: key, in: set)
+    }
+    return (ownsAddress, neighbor)
   }
 }
 

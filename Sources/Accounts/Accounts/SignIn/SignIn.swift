@@ -41,16 +41,11 @@ struct SignIn<Factor: ProvenFactor> {
     var keys = StoreKeys()
     try factor.addKeys(in: project, to: &keys)
     try set.require(keys)
-    let allowsDuplicates = try settings(in: set)?.allowsDuplicateEmails ?? false
+    let claim = try factor.claim(in: project, reader, set)
     var step = Step(
       answers: SignInAnswers(reader: reader, seal: seal),
-      holder: try AccountRecord.find(holderOf: factor.key(project: project), in: set),
-      ownsAddress: factor.ownsAddress && !allowsDuplicates,
-      neighbor: allowsDuplicates
-        ? nil
-        : try factor.addressKey(project: project).flatMap { key throws(StoreError) in
-          try AccountRecord.find(holderOf: key, in: set)
-        })
+      holder: try AccountRecord.find(holderOf: factor.key(project: project), in: set), ownsAddress: claim.ownsAddress,
+      neighbor: claim.neighbor)
     if let holder = step.holder, factor.supersedes(holder), request.caller?.account != holder.id {
       (step.holder, step.superseded) = (nil, holder)
     }
@@ -64,12 +59,6 @@ struct SignIn<Factor: ProvenFactor> {
     switch try caller.holder(in: set, reader.rules.sessions) {
     case .failure(let error): return .refused(error)
     case .success(let caller): return try link(to: caller, step, in: &set)
-    }
-  }
-
-  private func settings(in set: WorkingSet) throws(StoreError) -> ProjectSettings? {
-    try reader.rules.projects.current[project].map { project throws(StoreError) in
-      try ProjectSettings.find(project, in: set)
     }
   }
 
@@ -152,12 +141,20 @@ struct SignIn<Factor: ProvenFactor> {
       return try factor.refuse(.consentRequired, desk(step), in: &set)
     }
     var account = found
+    guard found.secondFactors.isEmpty else {
+      // It has to be revoked one day, with or without a second factor.
+      if let grant = factor.grant {
+        account.take(grant, at: factor.provider.name)
+        try account.store(in: &set)
+      }
+      return try begin(account, isNewUser: false, step, in: &set)
+    }
     if isUnproven {
       try account.disown(in: &set)
       try sessions.endAll(of: &account, in: &set)
     }
     change(&account)
-    try endFictionalSessions(of: &account, before: found, in: &set)
+    try sessions.endFictional(of: &account, before: found, in: &set)
     let outcome = try begin(account, isNewUser: false, step, in: &set)
     try AccountEvents(account, runs.random.eventID, cause).changes(from: found, in: &set)
     return outcome
@@ -166,18 +163,11 @@ struct SignIn<Factor: ProvenFactor> {
   private func begin(
     _ account: AccountRecord, isNewUser: Bool, _ step: Step, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
-    let first = FirstFactor(provider: factor.provider, reader: reader, runs: runs, cause: cause)
+    let first = FirstFactor(
+      provider: factor.provider, reader: reader, runs: runs, cause: cause, proof: factor.proof)
     let outcome = try first.finish(account, isNewUser: isNewUser, in: &set)
     let answer = try step.answers.answer(outcome, isNewUser: isNewUser, factor.identity, at: set.now)
     return SignInOutcome(answer: answer, usesProof: true, isProofKept: true)
-  }
-
-  /// Anyone who knows the fixed code of a fictional number may have had sessions. With the first real proof they end.
-  private func endFictionalSessions(
-    of account: inout AccountRecord, before: AccountRecord, in set: inout WorkingSet
-  ) throws(StoreError) {
-    guard before.isNumberFictional, !account.isNumberFictional else { return }
-    try sessions.endAll(of: &account, in: &set)
   }
 
   /// Takes a number that was never proven from the account of an identity, which goes on without it.
@@ -233,13 +223,14 @@ struct SignIn<Factor: ProvenFactor> {
     of changed: AccountRecord, _ caller: IDTokenCheck.Holder, _ step: Step, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
     var (account, session) = (changed, caller.session)
-    try endFictionalSessions(of: &account, before: caller.account, in: &set)
+    try sessions.endFictional(of: &account, before: caller.account, in: &set)
     if caller.account.phoneNumber != nil, account.phoneNumber != caller.account.phoneNumber {
       try sessions.endOthers(than: session, in: &set)
     }
     try AccountEvents(account, runs.random.eventID, cause).changes(from: caller.account, in: &set)
-    guard try set.record(session.id) != nil else { return try begin(account, isNewUser: false, step, in: &set) }
-    if account != caller.account { try account.store(in: &set) }
+    let goesOn = try set.record(session.id) != nil
+    if account != caller.account, goesOn || !account.secondFactors.isEmpty { try account.store(in: &set) }
+    guard goesOn else { return try begin(account, isNewUser: false, step, in: &set) }
     // In place: the account's other tabs, and the next refresh, follow.
     if session.provider != factor.provider {
       session.provider = factor.provider

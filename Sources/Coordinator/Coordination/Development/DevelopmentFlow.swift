@@ -37,6 +37,7 @@ struct ResetDevelopmentOrder: CommandOrder {
   var stage: CommandStage? {
     CommandStage(changesStore: true) { access throws(StoreError) in
       while !Task.isCancelled, try await removeSome(access) {}
+      if Task.isCancelled { throw StoreError(.unavailable, "the reset was ended before its end") }
       _ = try await access.store.forgetCounters()
       return self
     }

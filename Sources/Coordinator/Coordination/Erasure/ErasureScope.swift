@@ -13,14 +13,17 @@ struct ErasureScope: Sendable, Hashable {
 
   /// Apps of a project.
   private static let maxApps = 200
-  /// Accounts asks again: after an outage, the requests that have piled up would all do the same work.
-  private static let longestWait = Duration.seconds(30)
+  /// AMQP keeps whole seconds of the time at which a command was sent.
+  private static let unitOfTimestamp = Duration.seconds(1)
 
+  /// A command that waited for the end of an outage erases nothing that began since it was sent.
   init(
-    _ command: ForgetNumber, number: String, _ envelope: Envelope, at now: UnixTime, _ rules: CoordinatorRules
+    _ command: ForgetNumber, number: String, _ envelope: Envelope, _ rules: CoordinatorRules
   ) throws(APIError) {
     self.number = number
-    startedBefore = command.startedBefore
+    startedBefore = command.startedBefore.map { time in
+      envelope.timestamp.map { min(time, $0 + Self.unitOfTimestamp) } ?? time
+    }
     apps = command.apps.map { Set($0) }
     keepsLimits = command.keepsLimits ?? false
     guard command.apps?.count ?? 0 <= Self.maxApps else {
@@ -28,9 +31,6 @@ struct ErasureScope: Sendable, Hashable {
     }
     let isOfAccounts = envelope.userID == Topology.Users.accounts && isNarrow
     guard isOfAccounts || envelope.userID.map(rules.operators.contains) ?? false else { throw .notToForget }
-    if isNarrow, let age = CommandAge.least(of: envelope.timestamp, at: now), age > Self.longestWait {
-      throw .askedTooLongAgo
-    }
   }
 
   /// Recorded replies stay then: what they are about cannot be told apart, and a retried check of any project needs its
@@ -62,7 +62,4 @@ extension APIError {
     .operationNotAllowed,
     "a number is forgotten for users of the broker that 'operators' in the configuration of the coordinator names, and for accounts with startedBefore, apps and keepsLimits: send it as one of them, with user_id set",
     field: "user_id")
-  fileprivate static let askedTooLongAgo = APIError(
-    .internalError, "the command was sent too long ago, and nothing was erased: send a new one", field: "timestamp",
-    retryAfter: 60, reason: "COMMAND_TOO_OLD")
 }

@@ -29,7 +29,8 @@ struct ForgetNumberCommand: CommandOrder {
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard let begun else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
     var answer = try CommandAnswer(eraser.finish(begun, scope, envelope, in: &set))
-    answer.isTransient = true
+    // Accounts sends the same command until it is answered: those that pile up in an outage do the work once.
+    (answer.isTransient, answer.isOfStage) = (!scope.isNarrow, scope.isNarrow)
     // Accounts forgets numbers too, for users. The number itself is forgotten here as well.
     if let user = envelope.userID, eraser.rules.operators.contains(user) {
       try ActRecord.note(ForgetNumber.routingKey, on: nil, id: actID, envelope, in: &set)

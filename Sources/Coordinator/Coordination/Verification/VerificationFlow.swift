@@ -41,9 +41,9 @@ struct VerificationFlow: Flow {
       CommandKind(GetVerificationStatus.self, isLook: true) { [service] command, _, _ throws(APIError) in
         StatusOrder(verificationID: command.verificationID, service: service)
       },
-      CommandKind(ForgetNumber.self) { [starts, eraser] command, envelope, now throws(APIError) in
+      CommandKind(ForgetNumber.self) { [starts, eraser] command, envelope, _ throws(APIError) in
         let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: "")).e164
-        let scope = try ErasureScope(command, number: number, envelope, at: now, eraser.rules)
+        let scope = try ErasureScope(command, number: number, envelope, eraser.rules)
         return ForgetNumberCommand(scope, envelope, eraser)
       },
     ]

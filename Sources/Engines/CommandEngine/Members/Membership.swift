@@ -10,7 +10,7 @@ import Synchronization
 public struct MemberFacts: Sendable {
   /// Check values of its secrets.
   public var secrets: [CheckValue]
-  /// Digest of projects and apps, which may change.
+  /// Digest of projects, apps and providers, which may change.
   public var projects: @Sendable () -> String
 
   public init(secrets: [CheckValue] = [], projects: @escaping @Sendable () -> String = { "" }) {
@@ -38,7 +38,7 @@ final class Membership: Sendable {
   static let interval = Duration.seconds(1)
   /// Longest wait for members to step aside: one that is frozen does not.
   static let patience = Duration.seconds(5)
-  /// Time after which other projects or apps are told: a change reaches all members within a minute.
+  /// Time after which other projects, apps or providers are told: a change reaches all members within a minute.
   static let tolerance = Duration.seconds(60)
 
   private struct State {
@@ -60,7 +60,7 @@ final class Membership: Sendable {
     self.facts = facts
     differs = metrics.gauge(
       "countersign_members_differ",
-      "Other members of the service that have had other projects or apps for a minute: their number.")
+      "Other members of the service that have had other projects, apps or providers for a minute: their number.")
   }
 
   func round(at now: ContinuousClock.Instant) async throws(StoreError) {
@@ -109,7 +109,7 @@ final class Membership: Sendable {
   /// For `/readyz`. It fails nothing.
   var detail: String? {
     let names = state.withLock { $0.differing }
-    return names.isEmpty ? nil : "other projects or apps than \(names.joined(separator: ", "))"
+    return names.isEmpty ? nil : "other projects, apps or providers than \(names.joined(separator: ", "))"
   }
 }
 

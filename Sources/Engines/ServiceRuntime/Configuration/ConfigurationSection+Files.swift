@@ -11,6 +11,18 @@ extension ConfigurationSection {
     return readPath(key)
   }
 
+  /// The check value of a file that `path` has declared, and that anybody may read. `nil` without one, and for one that
+  /// cannot be read. Blocks.
+  public func contentCheck(_ key: String) -> CheckValue? {
+    guard let path = readPath(key) else { return nil }
+    // Whoever uses the file reports that it cannot be read.
+    let content = try? LocalFile.read(path, maxBytes: Self.maxCheckedBytes)
+    return content.map { CheckValue.content($0.bytes, file: Self.join(self.path, key)) }
+  }
+
+  /// Bytes of the authorities of a system, several times over.
+  private static let maxCheckedBytes = 1 << 20
+
   /// The path of a file or directory, with a default.
   public func path(_ key: String, default fallback: String, _ help: String) -> String {
     declare(key, kind: "path, default \(fallback)", help)

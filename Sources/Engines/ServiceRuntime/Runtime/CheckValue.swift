@@ -5,7 +5,7 @@ import CountersignEncoding
 public struct CheckValue: Codable, Sendable, Hashable {
   /// Key of the configuration that names the file: `keysFile`.
   public let file: String
-  /// Name of the key in the file. Empty for a pepper, which has none.
+  /// Name of the key in the file. Empty for a pepper, and for a file that counts as a whole.
   public let id: String
   /// First 16 bytes of HMAC-SHA-256 under the secret itself, in hexadecimal.
   public let value: String
@@ -18,7 +18,7 @@ public struct CheckValue: Codable, Sendable, Hashable {
 
   /// - Parameters:
   ///   - file: key of the configuration.
-  ///   - id: name of the key; empty for a pepper.
+  ///   - id: name of the key; empty for a pepper, and for a file that counts as a whole.
   ///   - code: HMAC-SHA-256 of ``label`` under the secret.
   ///   - isUsed: whether something is made with it.
   public init(file: String, id: String = "", code: [UInt8], isUsed: Bool) {
@@ -32,6 +32,14 @@ public struct CheckValue: Codable, Sendable, Hashable {
       CheckValue(
         file: file, id: key.id, code: HMACSHA256.authenticate(label, key: key), isUsed: key.id == keys.sealing?.id)
     }
+  }
+
+  /// Check value of a whole file.
+  /// - Parameters:
+  ///   - content: its bytes: a secret that cannot be guessed, or nothing that is secret.
+  ///   - file: key of the configuration.
+  public static func content(_ content: [UInt8], file: String) -> CheckValue {
+    CheckValue(file: file, code: HMACSHA256.authenticate(label, key: Array(SHA256.hash(content))), isUsed: true)
   }
 
   /// Check values of public keys, of which the first one seals.

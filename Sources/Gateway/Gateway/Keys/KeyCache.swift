@@ -63,6 +63,16 @@ final class KeyCache: Service {
     return answer
   }
 
+  /// The keys as they are now, if those at hand have none of session cookies: their first one signs as soon as it is
+  /// made. Their absence is not kept by verifiers.
+  func currentWithCookieKeys() async throws(ProtocolError) -> Answer {
+    let known = try await current()
+    guard known.keys.cookieKeys.isEmpty else { return known }
+    if !isPausing { await refreshAfterChange() }
+    let answer = try await current()
+    return answer.keys.cookieKeys.isEmpty ? Answer(keys: answer.keys, maxAge: 0) : answer
+  }
+
   /// Fetches the keys after a change: a fetch that runs may have been answered before it.
   func refreshAfterChange() async {
     await state.withLock { $0.fetching }?.value

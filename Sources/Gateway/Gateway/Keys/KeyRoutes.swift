@@ -1,20 +1,22 @@
+import CountersignMessages
+
 extension Route {
   static func keys(_ cache: KeyCache) -> [Route] {
     [
       open("certificates", ["\(HostPrefix.keys)/robot/v1/metadata/x509/\(tokenIssuer)"]) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in
-        try await cache.answer { PublicKeys.certificates($0.keys) }
+        try await cache.answer(PublicKeys.certificates)
       },
       open("jwkSet", ["\(HostPrefix.keys)/service_accounts/v1/jwk/\(tokenIssuer)"]) {
-        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { PublicKeys.jwkSet($0.keys) }
+        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer(PublicKeys.jwkSet)
       },
       open("publicKeys", ["\(HostPrefix.relyingParty)/publicKeys", "\(HostPrefix.identity)/v1/publicKeys"]) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in
-        try await cache.answer { PublicKeys.certificates($0.cookieKeys) }
+        try await cache.cookieAnswer(PublicKeys.certificates)
       },
       open("sessionCookiePublicKeys", ["\(HostPrefix.identity)/v1/sessionCookiePublicKeys"]) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in
-        try await cache.answer { PublicKeys.jwkSet($0.cookieKeys) }
+        try await cache.cookieAnswer(PublicKeys.jwkSet)
       },
     ]
   }
@@ -23,12 +25,21 @@ extension Route {
 }
 
 extension KeyCache {
-  fileprivate func answer(
-    _ form: (PublicKeys) -> CallAnswer
-  ) async throws(ProtocolError) -> CallAnswer {
+  fileprivate typealias Form = ([KeysPublished.Key]) -> CallAnswer
+
+  fileprivate func answer(_ form: Form) async throws(ProtocolError) -> CallAnswer {
     let current = try await current()
-    var answer = form(current.keys)
-    answer.maxAge = current.maxAge
+    return Self.answer(form(current.keys.keys), maxAge: current.maxAge)
+  }
+
+  fileprivate func cookieAnswer(_ form: Form) async throws(ProtocolError) -> CallAnswer {
+    let current = try await currentWithCookieKeys()
+    return Self.answer(form(current.keys.cookieKeys), maxAge: current.maxAge)
+  }
+
+  private static func answer(_ keys: CallAnswer, maxAge: Int) -> CallAnswer {
+    var answer = keys
+    answer.maxAge = maxAge
     return answer
   }
 }

@@ -46,6 +46,8 @@ extension DoctorCheck {
 }
 
 enum KeyCheck {
+  private static let pepper = "pepperFile"
+
   /// Name under which a secret is the same wherever it is. `nil` for a pepper before the last change.
   static func name(_ check: CheckValue, of process: ProcessFacts) -> String? {
     guard check.id.isEmpty else { return "\(check.file) \(check.id)" }
@@ -94,6 +96,11 @@ enum KeyCheck {
 
   static func difference(_ check: CheckValue, _ process: ProcessFacts, _ other: ProcessFacts) -> Finding {
     let (own, others) = (process.path(check.file), other.path(check.file))
+    guard !check.id.isEmpty || check.file == pepper else {
+      return Finding(
+        "\(check.file) of \(process.place)", .failed, "its content differs from that of \(other.place)",
+        hint: "give both the same: \(own); \(others) of \(other.name)")
+    }
     return Finding(
       check.id.isEmpty ? "pepper of \(process.place)" : "key \(check.id) of \(process.place)", .failed,
       "it differs from that of \(other.place)" + (check.id.isEmpty ? "" : ", under the same name"),

@@ -99,7 +99,8 @@ import Testing
       await bench.report(ScriptedCoordinator.reply(refusal, to: again.publication))
       #expect(try erased() == nil)
     }
-    #expect(Set(ids).count == Erasure.pauses.count + 1)
+    // One command, which the coordinator carries out once, however many wait there after an outage.
+    #expect(ids.count == Erasure.pauses.count + 1 && Set(ids).count == 1)
     #expect(bench.metric(#"countersign_account_erasures_total{outcome="refused"}"#) == 4)
     bench.clock.advance(by: Erasure.patience)
     await round()

@@ -128,6 +128,17 @@ struct PhoneStartTests {
     #expect(try await bench.error(stolen, id: "f").reason == "MESSAGE_ID_REUSED")
   }
 
+  @Test func `A start that the coordinator refuses uses up no code of the account`() async throws {
+    let user = try await bench.makeUser()
+    for number in 0..<12 {
+      #expect(try await bench.send(starting(user, "r\(number)"), id: "r\(number)") == nil)
+      let refusal = ErrorReply(APIError(.missingAppCredential, "no proof"))
+      await bench.report(ScriptedCoordinator.reply(refusal, to: try #require(bench.checks.first)))
+      #expect(try started(bench.replies.first).error?.code == .missingAppCredential)
+    }
+    #expect(try await bench.start(.user(user.idToken), number: AccountsBench.factorNumber).error == nil)
+  }
+
   @Test func `Codes for second factors are limited for an account`() async throws {
     let user = try await bench.makeUser()
     for _ in 0..<10 {

@@ -40,6 +40,8 @@ final class AccountsBench: EngineBench {
     var rotatedAfter = Duration.seconds(30 * 86_400)
     var replyKey: PrivateSealingKey
     let coordinator: ScriptedCoordinator
+    /// Runs in each pause of a reset, beside the time that goes by.
+    var inPause: @Sendable () async -> Void = {}
 
     init() throws {
       replyKey = try PrivateSealingKey.generate(id: "reply")
@@ -71,7 +73,10 @@ final class AccountsBench: EngineBench {
     coordinator = setting.coordinator
     super.init(
       EngineContext(
-        AccountFlows(parts).registry, store: self.store, rules: rules.engine, sink: sink, author: Self.author,
+        AccountFlows(parts) { [clock = setting.clock, inPause = setting.inPause] pause in
+          clock.advance(by: pause)
+          await inPause()
+        }.registry, store: self.store, rules: rules.engine, sink: sink, author: Self.author,
         clock: setting.clock, metrics: EngineMetrics(metrics), logger: logger),
       clock: setting.clock, sink: sink, registry: metrics, logs: logs, user: "gateway", isTimed: true)
     try await maintenance.begin()

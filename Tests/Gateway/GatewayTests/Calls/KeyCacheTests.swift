@@ -14,6 +14,8 @@ import Testing
     "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
   private static let jwkSet = "/www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
 
+  private static let cookieCertificates = "/www.googleapis.com/identitytoolkit/v3/relyingparty/publicKeys"
+
   private static func keys(_ ids: String...) -> KeysPublished {
     KeysPublished(
       keys: ids.map { .init(id: $0, n: "modulus", e: "AQAB", certificate: "-----BEGIN\n\($0)\n") }, maxAge: 3600,
@@ -33,6 +35,37 @@ import Testing
     let map = try await fixture.answer(Self.certificates, .get)
     #expect(try JSONValue(parsing: map.json) == ["k1": "-----BEGIN\nk1\n", "k2": "-----BEGIN\nk2\n"])
     #expect(map.maxAge == 3600 && fixture.services.messages.count == 1)
+  }
+
+  @Test func `The first key of session cookies is given out at once, and its absence is kept by nobody`() async throws {
+    for path in ["/identitytoolkit.googleapis.com/v1/sessionCookiePublicKeys", Self.cookieCertificates] {
+      let fixture = try CallFixture()
+      fixture.services.on(GetKeys.self) { _, _ in Self.keys("k1") }
+      #expect(try await fixture.answer(path, .get).maxAge == 0)
+      fixture.services.on(GetKeys.self) { _, _ in
+        var keys = Self.keys("k1")
+        keys.cookieKeys = Self.keys("c1").keys
+        return keys
+      }
+      let answer = try await fixture.answer(path, .get)
+      #expect(String(decoding: answer.json, as: UTF8.self).contains("c1") && answer.maxAge == 3600)
+      let count = fixture.services.messages.count
+      _ = try await fixture.answer(path, .get)
+      #expect(fixture.services.messages.count == count)
+    }
+  }
+
+  @Test func `While accounts is away an absence is told without a wait for each`() async throws {
+    let source = Source()
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    await cache.refresh()
+    source.result.withLock { $0 = .failure(.unavailable) }
+    for _ in 1...3 {
+      let answer = try await cache.currentWithCookieKeys()
+      #expect(answer.keys.cookieKeys.isEmpty && answer.maxAge == 0)
+    }
+    #expect(source.fetches.withLock { $0 } == 2)
   }
 
   @Test func `Without keys verifiers are to try again`() async throws {

@@ -23,6 +23,8 @@ struct ProviderSecrets: Sendable {
   }
 
   private let all: [String: [String: Entry]]
+  /// Check value of the file. `nil` without one.
+  private(set) var checkValue: CheckValue?
 
   init(_ all: [String: [String: Entry]] = [:]) {
     self.all = all
@@ -43,6 +45,7 @@ struct ProviderSecrets: Sendable {
     }
     do {
       self.init(try JSONReader(maxBytes: Self.maxBytes).decode([String: [String: Entry]].self, from: text))
+      checkValue = .content(Array(text.utf8), file: Self.key)
     } catch {
       section.problem(
         Self.key,

@@ -8,6 +8,8 @@ struct ProvidersConfiguration: Sendable {
   private let settings: [any ProviderSettings]
   let secrets: ProviderSecrets
   let allowed: AllowedAddresses
+  /// Check values of the files.
+  let checkValues: [CheckValue]
 
   /// - Parameter section: that of the whole configuration.
   init(_ section: ConfigurationSection, kinds: [any ProviderSettings.Type] = kinds) {
@@ -24,7 +26,12 @@ struct ProvidersConfiguration: Sendable {
     self.settings = settings
     self.allowed = allowed
     secrets = ProviderSecrets(section)
+    checkValues = [secrets.checkValue, allowed.ownTrust.flatMap { _ in providers.contentCheck("caFile") }].compactMap(
+      \.self)
   }
+
+  /// Parts that are to be alike in all processes of accounts: all but the names of files.
+  var comparable: [Any] { [settings, allowed.authorities, allowed.networks, checkValues.map(\.value)] }
 
   func make(_ context: (ProviderNetwork, ProviderSecrets) -> ProviderContext) throws(TransportError)
     -> IdentityProviders

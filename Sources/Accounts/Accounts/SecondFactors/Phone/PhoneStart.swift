@@ -15,6 +15,8 @@ struct PhoneStart {
   let purpose: VerificationPurpose
   let fingerprint: [UInt8]
   let deadline: UnixTime
+  let project: String
+  let account: RecordID
   /// The newest address gets the answer.
   var envelope: Envelope
 
@@ -62,5 +64,18 @@ extension PhoneStart: StoredRecord {
     fingerprint = try fields.required(3, start?.fingerprint)
     deadline = try fields.required(4, start?.deadline)
     envelope = try fields.required(5, start?.envelope)
+    project = try fields.required(6, start?.project)
+    guard let account = RecordID(AccountRecord.kind, try fields.required(7, start?.account.text)) else {
+      throw UnreadableFields()
+    }
+    self.account = account
+  }
+}
+
+extension CommandReader {
+  /// Limit of the codes that were sent for second factors of an account. A start that the coordinator refuses, for the
+  /// lack of a proof of the app above all, uses none of them up.
+  func startedCodes(ofAccount account: RecordID, project: String) -> LimitBench {
+    limits([.secondFactorStartsPerAccount], of: LimitSubject(project: project, account: account.text))
   }
 }

@@ -6,14 +6,15 @@ import CountersignTelemetry
 struct PhoneStartReply: Report {
   private let id: RecordID
   private let content: Result<VerificationStarted, APIError>
+  private let reader: CommandReader
 
-  static func kind(_ type: MessageType) -> ReportKind {
+  static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
     ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try PhoneStartReply(received)
+      try PhoneStartReply(received, reader)
     }
   }
 
-  private init?(_ received: ReceivedReport) throws(ContractProblem) {
+  private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
     let envelope = received.envelope
     guard let place = AwaitedReply.place(in: envelope, PhoneStart.kind), envelope.causationID == place,
       let id = RecordID(PhoneStart.kind, place)
@@ -22,7 +23,7 @@ struct PhoneStartReply: Report {
     guard envelope.userID == Topology.Users.coordinator else {
       throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
     }
-    self.id = id
+    (self.id, self.reader) = (id, reader)
     if envelope.type == ErrorReply.type {
       content = .failure(try ErrorReply(json: received.body).error)
     } else {
@@ -35,7 +36,16 @@ struct PhoneStartReply: Report {
   /// Without a record no command waits. The coordinator repeats its answer when the command is repeated.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let start = try PhoneStart.find([id], in: set), isAnswer(to: start) else { return }
+    if case .success = content { try countCode(of: start, in: &set) }
     try start.answer(set.now < start.deadline ? answer(to: start) : CommandAnswer(.noStartReply), in: &set)
+  }
+
+  private func countCode(of start: PhoneStart, in set: inout WorkingSet) throws(StoreError) {
+    let codes = reader.startedCodes(ofAccount: start.account, project: start.project)
+    var keys = StoreKeys()
+    try codes.addKeys(to: &keys, at: set.now)
+    try set.require(keys)
+    try codes.count(in: &set)
   }
 
   private func isAnswer(to start: PhoneStart) -> Bool {

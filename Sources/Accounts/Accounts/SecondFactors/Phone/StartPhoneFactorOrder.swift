@@ -66,13 +66,14 @@ struct StartPhoneFactorOrder: CommandOrder {
     case .success(let found): target = found
     }
     guard let deadline = PhoneCheck.deadline(of: envelope, at: set.now) else { return CommandAnswer(.requesterGone) }
-    let limits = reader.limits(
-      Limit.secondFactorStarts,
-      of: LimitSubject(project: project.id, address: address, account: target.account.text))
+    let limits = reader.limits(Limit.secondFactorStarts, of: LimitSubject(project: project.id, address: address))
+    let benches = [limits, reader.startedCodes(ofAccount: target.account, project: project.id)]
     var keys = StoreKeys()
-    try limits.addKeys(to: &keys, at: set.now)
+    for bench in benches { try bench.addKeys(to: &keys, at: set.now) }
     try set.require(keys)
-    if let refusal = try limits.refusal(in: set) { return reader.refuse(refusal, in: &set) }
+    for bench in benches {
+      if let refusal = try bench.refusal(in: set) { return reader.refuse(refusal, in: &set) }
+    }
     try limits.count(in: &set)
     try begin(target, envelope, until: deadline, in: &set)
     return nil
@@ -83,7 +84,8 @@ struct StartPhoneFactorOrder: CommandOrder {
   ) throws(StoreError) {
     guard let id = ids.first else { throw StoreError.unreadableBody }
     let waiting = PhoneStart(
-      id: id, app: app, purpose: target.purpose, fingerprint: fingerprint, deadline: deadline, envelope: envelope)
+      id: id, app: app, purpose: target.purpose, fingerprint: fingerprint, deadline: deadline, project: project.id,
+      account: target.account, envelope: envelope)
     try waiting.store(in: &set)
     var start = start
     start.phoneNumber = target.number
