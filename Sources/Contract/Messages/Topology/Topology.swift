@@ -107,7 +107,7 @@ public enum Topology {
   /// Routing keys of the commands to the coordinator.
   public static let commands = [
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
-    CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, ConfirmRevocation.routingKey,
+    FindVerifications.routingKey, CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, ConfirmRevocation.routingKey,
     GetOperationStatus.routingKey, ListConversions.routingKey, LiftConversionBlock.routingKey, ForgetNumber.routingKey,
     ResetDevelopment.routingKey, NoteAct.routingKey, ListOperatorActs.routingKey,
   ]
