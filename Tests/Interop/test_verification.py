@@ -1,11 +1,16 @@
 """A phone number is verified by a stock client: what works, and what every mistake is answered with."""
 
+import json
+import os
 import unittest
 import uuid
 
+import process
 import simulator
 from countersign_client import Client
+from gateway_client import Web
 from samples import new_number, wrong
+from waiting import eventually
 
 APP = "com.example.app"
 FICTIONAL = {"+16505553434": "654321", "+16505554567": "123456"}
@@ -149,3 +154,101 @@ class VerificationTest(unittest.TestCase):
         self.refused_check(identifier, code)
         status = self.client.command("verification.status", {"verificationID": identifier})
         self.assertEqual(status["state"], "canceled")
+
+
+class FindTest(unittest.TestCase):
+    """Support looks up a number: what an operator learns of it, and that nobody else does."""
+
+    def setUp(self):
+        self.client = Client.of(self)
+        self.operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        self.number = new_number("+49160")
+
+    def find(self, **fields):
+        return self.operator.command("verification.find", {"phoneNumber": self.number, **fields})["verifications"]
+
+    def delivered(self, identifier):
+        return next(row for row in self.find() if row["verificationID"] == identifier).get("sms", {}).get(
+            "event") == "sms.delivered"
+
+    def start(self):
+        return self.client.command("verification.start", {"phoneNumber": self.number, "app": APP})["verificationID"]
+
+    def test_one_over_http_and_one_by_a_service(self):
+        self.assertEqual(self.find(), [])
+        session = Web().send_code(self.number)
+        code = simulator.code(simulator.message(self.number)["body"])
+        Web().sign_in(session, code)
+        eventually("the delivery report has come", lambda: self.delivered(session), 90)
+        live = self.start()
+        self.client.until_sent(live)
+        canceled = self.client.command("verification.start", {
+            "phoneNumber": self.number, "app": APP, "requester": "another"})["verificationID"]
+        self.client.command("verification.cancel", {"verificationID": canceled})
+        rows = {row["verificationID"]: row for row in self.find()}
+        self.assertEqual(set(rows), {session, live, canceled})
+        self.assertEqual(
+            [rows[each]["state"] for each in [session, live, canceled]], ["approved", "sent", "canceled"])
+        self.assertTrue(all(row["testNumber"] is False for row in rows.values()))
+        for identifier in [session, live]:
+            self.assertTrue(rows[identifier]["sms"]["lane"] and rows[identifier]["sms"]["reference"])
+        self.assertNotIn("sms", rows[canceled])
+        starts = [row["startedAt"] for row in self.find()]
+        self.assertEqual(starts, sorted(starts, reverse=True))
+        self.assertNotIn(session, str(self.find(since=rows[live]["startedAt"])))
+        for secret in [code, self.number[1:], self.number[3:]]:
+            self.assertNotIn(secret, json.dumps([rows[session], rows[canceled]]))
+        # One timeline tells the rest: the SMS, its delivery report, the check, and that it was a sign-in.
+        timeline = self.client.command("verification.status", {"verificationID": session})["timeline"]
+        events = [entry["event"] for entry in timeline]
+        for event in ["started", "sms.queued", "sms.accepted", "sms.delivered", "approved"]:
+            self.assertIn(event, events)
+        self.assertEqual(timeline[events.index("approved")]["by"], "accounts")
+
+    def test_a_check_that_comes_too_late_is_told(self):
+        identifier = self.start()
+        code = simulator.code(simulator.message(self.number)["body"])
+        self.client.command("verification.cancel", {"verificationID": identifier})
+        for _ in range(2):
+            self.client.refused("verification.check", {"verificationID": identifier, "code": code})
+        timeline = self.client.command("verification.status", {"verificationID": identifier})["timeline"]
+        refused = [entry for entry in timeline if entry["event"] == "check.refused"]
+        self.assertEqual([(entry["reason"], entry["by"]) for entry in refused], [("SESSION_EXPIRED", self.client.user)])
+
+    def test_a_fictional_number_has_all_of_its_verifications_on_pages(self):
+        number = "+16505553434"
+        mine = {self.client.command("verification.start", {
+            "phoneNumber": number, "app": APP, "requester": str(uuid.uuid4())})["verificationID"] for _ in range(300)}
+        found, pages, fields = [], 0, {}
+        while pages == 0 or fields:
+            page = self.operator.command("verification.find", {"phoneNumber": number, **fields})
+            fields = {"after": page["next"]} if "next" in page else {}
+            found += page["verifications"]
+            pages += 1
+        self.assertGreater(pages, 1)
+        identifiers = [row["verificationID"] for row in found]
+        self.assertEqual(len(identifiers), len(set(identifiers)))
+        self.assertLessEqual(mine, set(identifiers))
+        self.assertTrue(all(row["testNumber"] and "sms" not in row for row in found))
+
+    def test_only_operators_find(self):
+        self.start()
+        error = self.client.refused("verification.find", {"phoneNumber": self.number})
+        self.assertEqual(error.code, "OPERATION_NOT_ALLOWED")
+        self.assertEqual(
+            self.operator.refused("verification.find", {"phoneNumber": "hello"}).code, "INVALID_PHONE_NUMBER")
+
+    def test_the_command_line(self):
+        identifier = self.start()
+        table = process.countersign("verify", "find", self.number, "--since", "1h")
+        self.assertEqual(table.returncode, 0, table.stderr)
+        self.assertIn(identifier, table.stdout)
+        self.assertNotIn(self.number, table.stdout)
+        found = json.loads(process.countersign("verify", "find", self.number, "--json").stdout)
+        self.assertEqual([row["verificationID"] for row in found["verifications"]], [identifier])
+        empty = process.countersign("verify", "find", new_number("+49160"))
+        self.assertEqual(empty.returncode, 0)
+        self.assertIn("ended ones are kept for", empty.stdout)
+        mistaken = process.countersign("verify", "status", self.number)
+        self.assertEqual(mistaken.returncode, 64)
+        self.assertIn("verify find", mistaken.stderr)

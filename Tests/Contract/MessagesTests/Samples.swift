@@ -64,6 +64,9 @@ struct Sample: Sendable, CustomStringConvertible {
             verificationID: "v", code: secret, app: app, purpose: .secondFactorEnrollment, subject: "s", client: client)
         ], least: CheckVerification(verificationID: "v", code: secret)),
       try Sample([], least: GetVerificationStatus(verificationID: "v")),
+      try Sample(
+        [FindVerifications(phoneNumber: number, since: time, after: "n")],
+        least: FindVerifications(phoneNumber: number)),
       try Sample([], least: CancelVerification(verificationID: "v")),
       try Sample(
         [
@@ -117,11 +120,14 @@ struct Sample: Sendable, CustomStringConvertible {
   static func replies() throws -> [Sample] {
     var entry = VerificationStatus.Entry(
       at: time, event: "sms.accepted", job: 1, lane: "l", reference: "r", reason: "R", detail: "d")
-    (entry.worker, entry.attempts, entry.segments, entry.nextAttemptAt) = ("w", 1, 1, time)
+    (entry.worker, entry.attempts, entry.segments, entry.nextAttemptAt, entry.by) = ("w", 1, 1, time, "accounts")
     var operation = OperationStatus(
       operationID: "o", kind: .appleRevocation, app: app, state: .completed, failure: .init(code: "C", detail: "d"),
       startedAt: time, expiresAt: time, timeline: [entry])
     operation.ending = .revokedNoticeRefused
+    var found = VerificationsFound.Verification(
+      verificationID: "v", app: app, state: .failed, startedAt: time, testNumber: false)
+    (found.purpose, found.reason, found.sms) = (.secondFactorSignIn, "R", entry)
     return [
       try Sample(
         [
@@ -132,6 +138,9 @@ struct Sample: Sendable, CustomStringConvertible {
         ],
         least: VerificationStatus(
           verificationID: "v", app: app, phoneNumber: number, state: .pending, expiresAt: time, timeline: [])),
+      try Sample(
+        [VerificationsFound(verifications: [found], retentionSeconds: 86_400, next: "n")],
+        least: VerificationsFound(verifications: [], retentionSeconds: 86_400)),
       try Sample(
         [ErrorReply(APIError(.quotaExceeded, "m", field: "f", retryAfter: 1, reason: "R", attemptsLeft: 2))],
         least: ErrorReply(APIError(.internalError, "m"))),

@@ -63,6 +63,7 @@ import Testing
     let id = try await bench.start().verificationID
     let taken = [
       "verification.status": try await loads(GetVerificationStatus(verificationID: id)),
+      "verification.find": try await loads(FindVerifications(phoneNumber: Bench.number), user: "operator"),
       "operation.status": try await loads(GetOperationStatus(operationID: id)),
       "verification.cancel": try await loads(CancelVerification(verificationID: id)),
       "revocation.start": try await loads(
@@ -78,8 +79,9 @@ import Testing
     ]
     #expect(
       taken == [
-        "verification.status": 1, "operation.status": 1, "verification.cancel": 2, "revocation.start": 3,
-        "revocation.confirm": 2, "conversion.list": 1, "conversion.lift": 2, "number.forget": 2, "development.reset": 1,
+        "verification.status": 1, "verification.find": 1, "operation.status": 1, "verification.cancel": 2,
+        "revocation.start": 3, "revocation.confirm": 2, "conversion.list": 1, "conversion.lift": 2, "number.forget": 2,
+        "development.reset": 1,
         "operator.note": 1, "operator.audit": 1,
       ])
     let frequent = [StartVerification.type, CheckVerification.type, VerifyApp.type]

@@ -210,12 +210,31 @@ struct Run {
           "at": .text("2026-07-01T12:00:00.25Z"), "event": .text("sms.accepted"), "job": .integer(1),
           "lane": .text("twilio"), "worker": .text("sms-worker-2"), "reference": .text("SM1"), "segments": .integer(2),
         ]),
+        .object([
+          "at": .text("2026-07-01T12:00:01Z"), "event": .text("check.refused"), "reason": .text("INVALID_CODE"),
+          "by": .text("accounts"),
+        ]),
       ]),
     ])
     let run = await Run(FakeBackend(reply: .success(status)), "verify", "status", "v1")
     #expect(run.output.contains("approved: +14155550123"))
     #expect(run.output.contains("2026-07-01T12:00:00.000Z  coordinator   started"))
     #expect(run.output.contains("sms-worker-2  sms.accepted  1    twilio  reference SM1, 2 segments"))
+    #expect(run.output.contains("check.refused                INVALID_CODE, by accounts"))
+  }
+
+  @Test(arguments: ["status", "cancel"])
+  func `A number in place of an ID leads to find`(command: String) async {
+    for number in ["+14155550123", "4155550123", "+1 (415) 555-0123", "(415) 555-0123"] {
+      let backend = FakeBackend(reply: .success(Self.started))
+      let run = await Run(backend, "verify", command, number)
+      #expect(run.code == .usage && run.error.contains("countersign verify find NUMBER"), "\(number)")
+      #expect(!run.error.contains("0123") && backend.sent.withLock { $0.isEmpty })
+    }
+    let ids = ["AZ8bVrh3OFdqKQxHf2YJ0lQx9wHvzA", "012345678901234567890123456789", "123-v"]
+    for id in ids {
+      #expect(await Run(FakeBackend(), "verify", command, id).code == .unavailable, "\(id)")
+    }
   }
 }
 

@@ -87,7 +87,7 @@ public struct VerificationStatus: MessageBody {
   public struct Entry: Codable, Sendable, Hashable {
     /// Time at which the coordinator learned of it.
     public var at: UnixTime
-    /// `started`, `sms.queued`, `sms.delayed`, `sms.accepted`, `check.wrong`, `approved`, …
+    /// `started`, `sms.queued`, `sms.delayed`, `sms.accepted`, `check.wrong`, `check.refused`, `approved`, …
     public var event: String
     /// Number of the SMS, from 1.
     public var job: Int?
@@ -107,6 +107,8 @@ public struct VerificationStatus: MessageBody {
     public var nextAttemptAt: UnixTime?
     /// Number of parts of the SMS.
     public var segments: Int?
+    /// The broker's user that checked the code: `accounts` at a sign-in.
+    public var by: String?
 
     /// Creates an entry. Properties that few events have are set afterwards.
     public init(

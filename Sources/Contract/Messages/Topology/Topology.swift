@@ -107,9 +107,10 @@ public enum Topology {
   /// Routing keys of the commands to the coordinator.
   public static let commands = [
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
-    CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, ConfirmRevocation.routingKey,
-    GetOperationStatus.routingKey, ListConversions.routingKey, LiftConversionBlock.routingKey, ForgetNumber.routingKey,
-    ResetDevelopment.routingKey, NoteAct.routingKey, ListOperatorActs.routingKey,
+    FindVerifications.routingKey, CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey,
+    ConfirmRevocation.routingKey, GetOperationStatus.routingKey, ListConversions.routingKey,
+    LiftConversionBlock.routingKey, ForgetNumber.routingKey, ResetDevelopment.routingKey, NoteAct.routingKey,
+    ListOperatorActs.routingKey,
   ]
 
   /// Routing keys of the commands to `accounts`.

@@ -95,23 +95,35 @@ extension VerificationService {
     let now = set.now
     let limited = LimitedCheck(order, before)
     var asked = before
+    var isDecided = false
     var actions = asked.verification.apply(.checkRequested, through: asked.handle, at: now, under: rules.policy)
     if actions == [.compareCode] {
       if let refusal = try admit(limited, in: &set) {
         codes.matchNothing(order.code)
         metrics.count(refusal, in: &set)
-        return CommandAnswer(APIError(refusal, of: before, at: now))
+        let error = APIError(refusal, of: before, at: now)
+        asked = before
+        asked.noteRefusedCheck(error, by: envelope.userID, at: now)
+        if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
+        return CommandAnswer(error)
       }
-      let event = compare(order.code, with: asked.verification)
-      if event == .codeCompared(matches: false) { try countWrong(limited, in: &set) }
-      if event == .codeCompared(matches: true), let limited { try limits.countRight(limited, in: &set) }
+      let matches = compare(order.code, with: asked.verification)
+      if matches == false { try countWrong(limited, in: &set) }
+      if matches == true, let limited { try limits.countRight(limited, in: &set) }
+      let event = matches.map { VerificationEvent.codeCompared(matches: $0, by: envelope.userID) } ?? .codeLost
       actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
-      if event == .codeLost {
+      if matches == nil {
         noteLostCode(of: before.verification, in: &set)
         actions.append(.refuse(.codeLost))
       }
+      isDecided = before.verification.state.isLive
     } else {
       codes.matchNothing(order.code)
+    }
+    if !isDecided {
+      for case .refuse(let refusal) in actions {
+        asked.noteRefusedCheck(APIError(refusal), by: envelope.userID, at: now)
+      }
     }
     if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
     return try answer(actions, on: asked, nil, envelope, in: &set)
@@ -132,9 +144,16 @@ extension VerificationService {
     try limits.countWrong(check, in: &set)
   }
 
-  private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
+  /// `nil` for a code that is lost.
+  private func compare(_ code: String, with verification: PhoneVerification) -> Bool? {
     let matches = codes.matches(code, verification.code, for: verification.id)
-    return codes.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
+    return codes.knowsPepper(of: verification.code) ? matches : nil
+  }
+}
+
+extension AskedVerification {
+  fileprivate mutating func noteRefusedCheck(_ error: APIError, by user: String?, at now: UnixTime) {
+    verification.noteRefusedCheck(error.reason ?? error.code.rawValue, by: user, of: handle, at: now)
   }
 }
 

@@ -19,7 +19,7 @@ extension PhoneVerification {
     case .jobDelayed(let report): noteDelay(report, at: now)
     case .deliveryReported(let report): finishDelivery(report, at: now)
     case .checkRequested: countCheck(handle, at: now, under: policy)
-    case .codeCompared(let matches): conclude(handle, matches: matches, at: now, under: policy)
+    case .codeCompared(let matches, let user): conclude(handle, matches: matches, by: user, at: now, under: policy)
     case .cancelRequested: cancel(handle, at: now)
     case .codeLost: state.isLive ? fail(.codeLost, at: now) : []
     case .replaced: state.isLive ? expire(at: now) : []
@@ -69,9 +69,10 @@ extension PhoneVerification {
   // MARK: Timeline
 
   mutating func note(
-    _ kind: TimelineEntry.Kind, job: Int? = nil, of handle: Int = firstHandle, at now: UnixTime
+    _ kind: TimelineEntry.Kind, job: Int? = nil, by user: String? = nil, of handle: Int = firstHandle, at now: UnixTime
   ) {
     var entry = TimelineEntry(at: now, kind: kind, job: job)
+    entry.user = user
     if kind == .failed { entry.reason = failure?.code }
     if handle != Self.firstHandle { entry.handle = handle }
     timeline.append(entry)
@@ -97,8 +98,8 @@ enum VerificationEvent: Sendable, Hashable {
   case deliveryReported(DeliveryReport)
   /// A holder requests the comparison of a code. Counts the check, and only then requests the comparison.
   case checkRequested
-  /// The comparison requested by ``checkRequested`` was made.
-  case codeCompared(matches: Bool)
+  /// The comparison requested by ``checkRequested`` was made, for a user of the broker.
+  case codeCompared(matches: Bool, by: String? = nil)
   case cancelRequested
   /// Its code can be neither compared nor sent again, because its pepper or fixed code is no longer configured.
   case codeLost

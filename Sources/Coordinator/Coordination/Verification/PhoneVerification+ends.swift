@@ -27,22 +27,32 @@ extension PhoneVerification {
   }
 
   mutating func conclude(
-    _ handle: Int, matches: Bool, at now: UnixTime, under policy: VerificationPolicy
+    _ handle: Int, matches: Bool, by user: String?, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
     // A comparison with a used code changes nothing. A wrong code does not learn that it was used.
     if state == .approved { return [.refuse(matches ? .alreadyUsed : .expired)] }
     guard isOpen(handle), checks(of: handle) > 0 else { return [] }
-    guard !matches else { return approve(handle, at: now) }
-    note(.wrongCode, of: handle, at: now)
+    guard !matches else { return approve(handle, by: user, at: now) }
+    note(.wrongCode, by: user, of: handle, at: now)
     let left = checksLeft(of: handle, under: policy)
     guard left == 0 else { return [.refuse(.wrongCode(checksLeft: left))] }
     return refuseCheck(handle, at: now, under: policy)
   }
 
-  private mutating func approve(_ handle: Int, at now: UnixTime) -> [VerificationAction] {
+  /// Notes a check that decided nothing, each reason once for a handle: there may be any number of such checks.
+  mutating func noteRefusedCheck(_ reason: String, by user: String?, of handle: Int, at now: UnixTime) {
+    var entry = TimelineEntry(at: now, kind: .checkRefused, reason: reason).of(handle)
+    entry.user = user
+    let isNoted = timeline.entries.contains {
+      $0.kind == entry.kind && $0.reason == reason && $0.handle == entry.handle
+    }
+    if !isNoted { timeline.append(entry) }
+  }
+
+  private mutating func approve(_ handle: Int, by user: String?, at now: UnixTime) -> [VerificationAction] {
     let others = openHandles.filter { $0 != handle }
     if handle != Self.firstHandle { handles.approver = handle }
-    end(.approved, .approved, of: handle, at: now)
+    end(.approved, .approved, by: user, of: handle, at: now)
     // The code is used up, for all handles.
     return [.announce(.approved, to: handle)] + others.map { .announce(.expired, to: $0) } + [.answerApproved]
   }
@@ -99,11 +109,12 @@ extension PhoneVerification {
   }
 
   mutating func end(
-    _ state: VerificationState, _ kind: TimelineEntry.Kind, of handle: Int = firstHandle, at now: UnixTime
+    _ state: VerificationState, _ kind: TimelineEntry.Kind, by user: String? = nil, of handle: Int = firstHandle,
+    at now: UnixTime
   ) {
     self.state = state
     endedAt = now
-    note(kind, of: handle, at: now)
+    note(kind, by: user, of: handle, at: now)
   }
 
   func finalRefusal(of handle: Int) -> VerificationRefusal? {

@@ -29,6 +29,8 @@ extension PhoneVerification {
 
   func requester(of number: Int) -> [UInt8] { later(number)?.requester ?? requester }
 
+  func startedAt(of number: Int) -> UnixTime { later(number)?.createdAt ?? createdAt }
+
   func ending(of number: Int) -> HandleEnding? {
     number == Self.firstHandle ? handles.firstEnding : later(number)?.ending
   }

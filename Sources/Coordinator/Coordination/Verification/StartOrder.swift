@@ -169,6 +169,11 @@ struct StartDecoder: Sendable {
     Result { () throws(StoreError) in try service.limits.checks(of: order.limitedSend) }
   }
 
+  /// A number that a command names without an app.
+  func e164(_ phoneNumber: String) throws(APIError) -> String {
+    try parse(StartVerification(phoneNumber: phoneNumber, app: "")).e164
+  }
+
   func parse(_ command: StartVerification) throws(APIError) -> PhoneNumber {
     guard !command.phoneNumber.isEmpty else { throw .missingPhoneNumber }
     let number: PhoneNumber

@@ -65,6 +65,8 @@ struct TimelineEntry: Sendable, Hashable, Codable {
     case smsDelivered = "sms.delivered"
     case smsUndelivered = "sms.undelivered"
     case wrongCode = "check.wrong"
+    /// A check that decided nothing: because of a limit, or because the verification had ended.
+    case checkRefused = "check.refused"
     case approved
     case failed
     case expired
@@ -116,6 +118,8 @@ struct TimelineEntry: Sendable, Hashable, Codable {
   var handle: Int?
   /// Earliest time of the next attempt, after a delay.
   var nextAttemptAt: UnixTime?
+  /// The broker's user that checked the code.
+  var user: String?
 
   init(at: UnixTime, kind: Kind, job: Int? = nil) {
     self.at = at
@@ -180,6 +184,7 @@ enum TimelineText {
     put(entry.segments.map(String.init))
     put(entry.handle.map(String.init))
     put(entry.nextAttemptAt.map { String($0.milliseconds) })
+    put(entry.user)
   }
 
   static func decode(_ text: String) -> [TimelineEntry] {
@@ -206,6 +211,7 @@ enum TimelineText {
     entry.segments = text(9).flatMap { Int($0) }
     entry.handle = text(10).flatMap { Int($0) }
     entry.nextAttemptAt = text(11).flatMap { Int64($0) }.map { UnixTime(milliseconds: $0) }
+    entry.user = text(12)
     return entry
   }
 

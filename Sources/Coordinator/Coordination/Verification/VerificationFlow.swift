@@ -41,8 +41,12 @@ struct VerificationFlow: Flow {
       CommandKind(GetVerificationStatus.self, isLook: true) { [service] command, _, _ throws(APIError) in
         StatusOrder(verificationID: command.verificationID, service: service)
       },
+      CommandKind(FindVerifications.self, users: .operators, isLook: true) {
+        [starts, service] command, _, _ throws(APIError) in
+        try FindOrder(command, number: starts.e164(command.phoneNumber), service)
+      },
       CommandKind(ForgetNumber.self) { [starts, eraser] command, envelope, _ throws(APIError) in
-        let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: "")).e164
+        let number = try starts.e164(command.phoneNumber)
         let scope = try ErasureScope(command, number: number, envelope, eraser.rules)
         return ForgetNumberCommand(scope, envelope, eraser)
       },

@@ -182,6 +182,7 @@ extension VerificationStatus.Entry {
     attempts = entry.attempts
     nextAttemptAt = entry.nextAttemptAt
     segments = entry.segments
+    by = entry.user
   }
 }
 

@@ -45,7 +45,7 @@ struct VerificationRecords: Sendable {
     try UniqueKey(handle, SHA256.hash(VerificationCodes.framed("countersign handle", texts: [id])))
   }
 
-  private static func group(ofNumber phoneNumber: String) throws(StoreError) -> GroupKey {
+  static func group(ofNumber phoneNumber: String) throws(StoreError) -> GroupKey {
     try GroupKey(number, SHA256.hash(VerificationCodes.framed("countersign number", texts: [phoneNumber])))
   }
 

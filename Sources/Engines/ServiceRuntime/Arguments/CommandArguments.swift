@@ -75,7 +75,9 @@ public struct CommandArguments: Sendable {
   /// A year. A longer value is a mistake.
   private static let maxMilliseconds = 366 * 86_400_000.0
 
-  private static func duration(_ text: String) -> Duration? {
+  /// A duration: `500ms`, `30s`, `2m`, `1h`, `7d`, or seconds without a unit. `nil` for any other text, and for one of
+  /// more than a year.
+  public static func duration(_ text: String) -> Duration? {
     let unit = units.first { text.hasSuffix($0.suffix) }
     guard let number = Double(text.dropLast(unit?.suffix.count ?? 0)), number >= 0 else { return nil }
     let milliseconds = number * (unit?.milliseconds ?? 1000)

@@ -54,7 +54,9 @@ enum OperationText {
     let segments = entry.segments.map { $0 == 1 ? "1 segment" : "\($0) segments" }
     let attempts = entry.attempts.flatMap { $0 > 1 ? "\($0) attempts" : nil }
     let next = entry.nextAttemptAt.map { "tried again at \($0.rfc3339)" }
-    return [entry.reason, entry.detail, reference, segments, attempts, next].compactMap { $0 }.joined(separator: ", ")
+    let user = entry.by.map { "by \($0)" }
+    return [entry.reason, entry.detail, reference, segments, attempts, next, user].compactMap { $0 }
+      .joined(separator: ", ")
   }
 }
 

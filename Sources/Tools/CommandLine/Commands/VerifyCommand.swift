@@ -6,7 +6,10 @@ import ServiceRuntime
 enum VerifyCommand {
   static let group = CommandEntry(
     "verify", "Verifies a phone number through the coordinator.",
-    [CommandEntry(Start.self), CommandEntry(Check.self), CommandEntry(Status.self), CommandEntry(Cancel.self)])
+    [
+      CommandEntry(Start.self), CommandEntry(Check.self), CommandEntry(Find.self), CommandEntry(Status.self),
+      CommandEntry(Cancel.self),
+    ])
 
   private static let purposes = VerificationPurpose.allCases.map(\.rawValue).joined(separator: ", ")
 
@@ -15,7 +18,21 @@ enum VerifyCommand {
 
     init(_ reader: OptionReader) {
       id = reader.operand("ID", "Verification ID.")
+      if Self.isNumber(id) {
+        reader.fail("ID is a phone number: countersign verify find NUMBER lists its verifications, with their IDs")
+      }
     }
+
+    /// An ID has neither a plus sign nor so many digits alone.
+    private static func isNumber(_ text: String) -> Bool {
+      text.hasPrefix("+")
+        || (minDigits...maxDigits).contains(text.count { $0.isASCII && $0.isNumber })
+          && text.allSatisfy { $0.isASCII && $0.isNumber || " -()./".contains($0) }
+    }
+
+    private static let minDigits = 5
+    /// ITU-T E.164, 6.2.1.
+    private static let maxDigits = 15
   }
 }
 

@@ -382,7 +382,7 @@ import Testing
 
   @Test func `A look is answered under any ID, also one of another command, and is not recorded`() async throws {
     let looks = bench.flows().registry.commandKinds.filter(\.isLook).map(\.type.text)
-    #expect(looks == ["operation.status.v1", "operator.audit.v1", "verification.status.v1"])
+    #expect(looks == ["operation.status.v1", "operator.audit.v1", "verification.find.v1", "verification.status.v1"])
     let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
     let started = try VerificationStarted(json: try await bench.ask(start, id: "m", user: "service").body)
     let look = GetVerificationStatus(verificationID: started.verificationID)

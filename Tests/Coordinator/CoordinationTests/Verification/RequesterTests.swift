@@ -91,7 +91,7 @@ import Testing
     #expect(try await bench.status(theirs.verificationID).state == .canceled)
     #expect(
       try await bench.status(theirs.verificationID).timeline.map(\.event) == [
-        "started", "check.wrong", "check.wrong", "canceled",
+        "started", "check.wrong", "check.wrong", "check.refused", "canceled",
       ])
     #expect(try await bench.status(mine.verificationID).timeline.map(\.event) == ["started", "sms.queued"])
     #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
