@@ -49,9 +49,9 @@ final class FakeBackend: OperatorBackend {
     try await body(ManagementAPI(transport: management, virtualHost: "/"))
   }
 
-  func withDeadQueue(
-    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
-  ) async throws(CommandLineError) -> DeadLetters.Outcome { try await body(dead) }
+  func withDeadQueue<Result: Sendable>(
+    _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result { try await body(dead) }
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     do {

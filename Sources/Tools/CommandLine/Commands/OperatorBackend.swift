@@ -9,10 +9,10 @@ protocol OperatorBackend: Sendable {
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
 
-  /// Lends a connection for dead letters, and closes it, which returns all messages that were taken and not removed.
-  func withDeadQueue(
-    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
-  ) async throws(CommandLineError) -> DeadLetters.Outcome
+  /// Lends a connection for dead letters and delayed jobs, and closes it, which returns all messages that were taken and not removed.
+  func withDeadQueue<Result: Sendable>(
+    _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 

@@ -24,12 +24,12 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  func withDeadQueue(
-    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
-  ) async throws(CommandLineError) -> DeadLetters.Outcome {
+  func withDeadQueue<Result: Sendable>(
+    _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
     let endpoint = try configuration.operatorUser.endpoint()
     let connection = try await open(endpoint)
-    let outcome: DeadLetters.Outcome
+    let outcome: Result
     do {
       outcome = try await body(AdminDeadQueue(connection: connection, user: endpoint.username))
     } catch {
