@@ -31,6 +31,7 @@ final class FakeBackend: OperatorBackend {
     noteFailure: CommandLineError? = nil,
     reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
     replies: [String: JSONValue] = [:],
+    otherDead: [String: Int] = [:],
     accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) },
     probe: FakeProbe = FakeProbe(answers: [:])
   ) {
@@ -38,7 +39,7 @@ final class FakeBackend: OperatorBackend {
     self.accounts = accounts
     self.noteFailure = noteFailure
     self.management = management
-    self.dead = FakeDeadQueue(dead, queue: deadIn)
+    self.dead = FakeDeadQueue(dead, queue: deadIn, others: otherDead)
     self.reply = reply
     self.replies = replies
   }
@@ -412,6 +413,13 @@ struct Run {
   @Test func `A letter that is not there is said so`() async {
     let run = await Run(FakeBackend(), "dead", "show", "nothing")
     #expect(run.code == .failure)
+  @Test func `Letters of queues beyond the limit are counted`() async {
+    let letters = ["a", "b", "c"].map { DeadLettersTests.message($0) }
+    let backend = FakeBackend(dead: letters, otherDead: ["mail.relay.dead": 5, "sms.bulk.dead": 2])
+    let run = await Run(backend, "dead", "list", "--limit", "1")
+    #expect(run.output.hasSuffix("\n9 more were not looked at: the limit was reached\n"), "\(run.output)")
+  }
+
     #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
   }
 
