@@ -23,15 +23,18 @@ final class FakeBackend: OperatorBackend {
   let noted = Mutex<[NoteAct]>([])
   private let noteFailure: CommandLineError?
   let configDirectory: String? = nil
+
+  func brokerURL(of user: String) throws(CommandLineError) -> String { "amqp://\(user)@localhost:5672/%2F" }
+
   let accounts: FakeAccounts
   let probe: FakeProbe
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
+    otherDead: [String: Int] = [:],
     noteFailure: CommandLineError? = nil,
     reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
     replies: [String: JSONValue] = [:],
-    otherDead: [String: Int] = [:],
     accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) },
     probe: FakeProbe = FakeProbe(answers: [:])
   ) {
@@ -410,9 +413,6 @@ struct Run {
     #expect(again.dead.left == ["a"])
   }
 
-  @Test func `A letter that is not there is said so`() async {
-    let run = await Run(FakeBackend(), "dead", "show", "nothing")
-    #expect(run.code == .failure)
   @Test func `Letters of queues beyond the limit are counted`() async {
     let letters = ["a", "b", "c"].map { DeadLettersTests.message($0) }
     let backend = FakeBackend(dead: letters, otherDead: ["mail.relay.dead": 5, "sms.bulk.dead": 2])
@@ -420,6 +420,9 @@ struct Run {
     #expect(run.output.hasSuffix("\n9 more were not looked at: the limit was reached\n"), "\(run.output)")
   }
 
+  @Test func `A letter that is not there is said so`() async {
+    let run = await Run(FakeBackend(), "dead", "show", "nothing")
+    #expect(run.code == .failure)
     #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
   }
 

@@ -5,6 +5,9 @@ import Mail
 protocol OperatorBackend: Sendable {
   var configDirectory: String? { get }
 
+  /// URL of the broker for a user, without a password.
+  func brokerURL(of user: String) throws(CommandLineError) -> String
+
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result

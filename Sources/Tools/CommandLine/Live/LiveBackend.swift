@@ -12,6 +12,12 @@ struct LiveBackend: OperatorBackend {
 
   var configDirectory: String? { configuration.configDirectory }
 
+  func brokerURL(of user: String) throws(CommandLineError) -> String {
+    var endpoint = try configuration.operatorUser.endpoint()
+    endpoint.username = user
+    return endpoint.description
+  }
+
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {

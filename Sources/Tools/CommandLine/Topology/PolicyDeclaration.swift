@@ -151,7 +151,7 @@ enum PolicyDeclaration {
   static let eventsBytes: Int64 = 256 << 20
 
   /// Policy of the queues of events that outlive their readers. They do not expire; the oldest events go first.
-  private static let events = policy(
+  static let events = policy(
     "countersign.events", NamePattern.names([], or: ["countersign\\.events\\..+"]),
     bounds(eventsLength, eventsBytes, overflow: "drop-head").merging(["message-ttl": .integer(eventsAge)]) { $1 })
 
