@@ -27,6 +27,8 @@ BACK_SECONDS = 7
 # More than the broker keeps unconfirmed for one queue (32).
 BULK_JOBS = 40
 BULK_BOUND = 10
+# More than the broker keeps unconfirmed for one queue, too.
+LOOKED_AT = 40
 # The broker's figures are some seconds old.
 FIGURES_SECONDS = 60
 
@@ -157,6 +159,66 @@ class UnboundTest(DelayTest):
         # The reply's way, direct reply-to, was lost with the first publication.
         self.assertEqual(len(eventually("it is sent", lambda: simulator.messages(number))), 1)
         self.client.replies.pop(waited, None)
+
+
+class JobsTest(DelayTest):
+    def listed(self, name, *options):
+        code, text = run("jobs", "list", *options, "--json")
+        self.assertEqual(code, 0, text)
+        found = json.loads(text)
+        return found, [one for one in found["jobs"] if one["id"] == name]
+
+    def test_a_delayed_job_is_listed_and_goes_on_as_if_nothing_had_looked(self):
+        number, name = new_number("+49176", 8), f"listed-{uuid.uuid4()}"
+        simulator.inject(fault="429", provider="twilio", count=1, to=number)
+        sent = self.client.send("countersign.jobs", "sms.dispatch", {
+            "to": number, "text": "Hello 654321", "lane": "twilio", "deadline": in_seconds(300)}, message_id=name)
+        found, jobs = eventually("it is listed", lambda: (lambda found: found[1] and found)(self.listed(name)))
+        self.assertEqual((jobs[0]["queue"], jobs[0]["attempts"]), ("sms.dispatch", 1))
+        self.assertIn("429", jobs[0]["error"])
+        self.assertGreater(jobs[0]["nextAttemptAt"], jobs[0]["since"])
+        self.assertEqual([(one["queue"], one["delay"]) for one in found["queues"]], [("sms.dispatch", "5s")])
+        code, text = run("jobs", "show", name)
+        self.assertEqual(code, 0, text)
+        self.assertNotIn("654321", text)
+        self.assertNotIn(number, text)
+        result = self.client.wait(sent)[1]
+        self.assertEqual((result["outcome"], result["attempts"]), ("accepted", 2), result)
+        self.assertEqual(len(simulator.messages(number)), 1)
+        self.assertEqual(self.listed(name)[1], [])
+        code, text = run("jobs", "show", name)
+        self.assertEqual(code, 1, text)
+
+    def test_a_look_keeps_order_and_delay_and_leaves_no_mark(self):
+        stack.stop_for(self, "sms-worker-1", "sms-worker-2")
+        broker.management("/api/queues/%2F/sms.bulk/contents", "DELETE")
+        self.addCleanup(broker.management, "/api/queues/%2F/sms.bulk/contents", "DELETE")
+        worker = broker.channel(self, "sms-worker")
+        names = [f"looked-{number}" for number in range(LOOKED_AT)]
+        began = time.monotonic()
+        for name in names:
+            worker.basic_publish("countersign.retry.sms.bulk", "5s", b"{}", pika.BasicProperties(
+                delivery_mode=2, message_id=name, type="sms.dispatch.v1"), mandatory=True)
+        looks = 0
+        # More often than RabbitMQ 4 would allow without a limit of its own.
+        while time.monotonic() < began + DELAY_SECONDS - 1:
+            found, _ = self.listed("", "--queue", "sms.bulk", "--limit", str(LOOKED_AT))
+            self.assertEqual([one["id"] for one in found["jobs"]], names)
+            self.assertEqual([one["count"] for one in found["queues"]], [LOOKED_AT])
+            looks += 1
+        self.assertGreater(looks, 1)
+        reader = broker.channel(self, "sms-worker")
+        came = []
+
+        def take():
+            method, properties, _ = reader.basic_get("sms.bulk")
+            if method:
+                came.append((properties.message_id, method.redelivered, "x-delivery-count" in properties.headers))
+            return len(came) == LOOKED_AT
+
+        eventually("all come back", take)
+        self.assertLess(time.monotonic() - began, BACK_SECONDS)
+        self.assertEqual(came, [(name, False, False) for name in names])
 
 
 class TimelineTest(DelayTest):

@@ -23,11 +23,15 @@ final class FakeBackend: OperatorBackend {
   let noted = Mutex<[NoteAct]>([])
   private let noteFailure: CommandLineError?
   let configDirectory: String? = nil
+
+  func brokerURL(of user: String) throws(CommandLineError) -> String { "amqp://\(user)@localhost:5672/%2F" }
+
   let accounts: FakeAccounts
   let probe: FakeProbe
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
+    otherDead: [String: Int] = [:],
     noteFailure: CommandLineError? = nil,
     reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
     replies: [String: JSONValue] = [:],
@@ -38,7 +42,7 @@ final class FakeBackend: OperatorBackend {
     self.accounts = accounts
     self.noteFailure = noteFailure
     self.management = management
-    self.dead = FakeDeadQueue(dead, queue: deadIn)
+    self.dead = FakeDeadQueue(dead, queue: deadIn, others: otherDead)
     self.reply = reply
     self.replies = replies
   }
@@ -49,9 +53,9 @@ final class FakeBackend: OperatorBackend {
     try await body(ManagementAPI(transport: management, virtualHost: "/"))
   }
 
-  func withDeadQueue(
-    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
-  ) async throws(CommandLineError) -> DeadLetters.Outcome { try await body(dead) }
+  func withDeadQueue<Result: Sendable>(
+    _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result { try await body(dead) }
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     do {
@@ -426,6 +430,13 @@ struct Run {
     // What changes something changes one queue.
     _ = await Run(again, "dead", "drop", "--yes")
     #expect(again.dead.left == ["a"])
+  }
+
+  @Test func `Letters of queues beyond the limit are counted`() async {
+    let letters = ["a", "b", "c"].map { DeadLettersTests.message($0) }
+    let backend = FakeBackend(dead: letters, otherDead: ["mail.relay.dead": 5, "sms.bulk.dead": 2])
+    let run = await Run(backend, "dead", "list", "--limit", "1")
+    #expect(run.output.hasSuffix("\n9 more were not looked at: the limit was reached\n"), "\(run.output)")
   }
 
   @Test func `A letter that is not there is said so`() async {

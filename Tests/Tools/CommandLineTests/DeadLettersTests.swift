@@ -18,12 +18,15 @@ final class FakeDeadQueue: DeadQueue {
   let contents: Mutex<Contents>
   let user: String
   private let queue: String
+  /// Numbers of messages in other queues.
+  private let others: [String: Int]
 
   init(
     _ messages: [Message], answer: PublishOutcome = .confirmed, queue: String = "sms.dispatch.dead",
-    user: String = "operator"
+    user: String = "operator", others: [String: Int] = [:]
   ) {
     self.queue = queue
+    self.others = others
     self.user = user
     contents = Mutex(Contents(waiting: messages.map { Delivery(message: $0) }, answer: answer))
   }
@@ -32,6 +35,7 @@ final class FakeDeadQueue: DeadQueue {
   var published: [Publication] { contents.withLock { $0.published } }
 
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
+    if let count = others[queue] { return (Delivery(message: Message()), count - 1) }
     guard queue == self.queue else { return nil }
     return contents.withLock {
       if $0.waiting.isEmpty { return nil }

@@ -60,7 +60,8 @@ final class FakeManagement: ManagementTransport {
           "pattern": "^countersign\\.retry\\.sms\\.bulk\\.5s$", "apply-to": "queues", "priority": 10,
           "definition": [
             "dead-letter-exchange": "countersign.delayed", "dead-letter-routing-key": "sms.bulk",
-            "dead-letter-strategy": "at-least-once", "message-ttl": 5000, "max-length": 500_000,
+            "dead-letter-strategy": "at-least-once", "message-ttl": 5000, "delivery-limit": 1_000_000,
+            "max-length": 500_000,
             "max-length-bytes": 268_435_456, "overflow": "reject-publish",
           ],
         ])

@@ -8,6 +8,8 @@ public enum MessageHeader {
   public static let firstAttemptAt = "x-first-attempt-at"
   /// Error of the previous attempt.
   public static let lastError = "x-last-error"
+  /// Earliest time of the next attempt of a delayed job, RFC 3339. For people: workers do not read it.
+  public static let nextAttemptAt = "x-next-attempt-at"
   /// W3C Trace Context.
   public static let traceparent = "traceparent"
   /// `message_id` of the message that caused this one.

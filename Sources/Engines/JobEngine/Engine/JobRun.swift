@@ -329,10 +329,11 @@ extension JobRun {
   }
 
   private mutating func put(off delay: JobDelay) async {
+    let now = context.clock.now()
     let publication = context.delays.publication(
-      delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
+      delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt, now: now,
       redeliveries: context.options.hasOtherHosts ? redeliveries : 0, failedClaims: failedClaims)
-    let report = context.results.report(of: delay, job: reported, sender: sender, now: context.clock.now())
+    let report = context.results.report(of: delay, job: reported, sender: sender, now: now)
     let delivered = await context.publisher.deliver(
       JobPublications(publication, copy: report), jobID: envelope.messageID, isWanted: context.isLive(delivery))
     if delivered != .confirmed { forgetFailedClaims() }

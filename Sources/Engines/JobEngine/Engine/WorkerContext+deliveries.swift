@@ -38,9 +38,10 @@ extension WorkerContext {
     let delay = JobDelay(
       step: .fiveSeconds, countsAttempt: false, reason: .workerStopped,
       notBefore: WorkerHeader.notBefore(delivery.message), unknownCalls: WorkerHeader.unknownCalls(delivery.message))
+    let now = clock.now()
     let publication = delays.publication(
       delay, delivery.message, job: job, sender: senders.sender(of: delivery.message),
-      startedAt: clock.now(),
+      startedAt: now, now: now,
       redeliveries: options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0,
       failedClaims: WorkerHeader.failedClaims(delivery.message))
     return await publisher.deliver(

@@ -9,4 +9,6 @@ struct JobDelay: Sendable, Hashable {
   /// Time before which the provider does not accept another request, which the retry delay alone does not reach.
   var notBefore: UnixTime?
   var unknownCalls: Int
+
+  func nextAttempt(after now: UnixTime) -> UnixTime { max(now + step.delay, notBefore ?? now) }
 }

@@ -7,11 +7,12 @@ struct DelayWriter: Sendable {
   let userID: String
 
   func publication(
-    _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime,
+    _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime, now: UnixTime,
     redeliveries: Int, failedClaims: [Int64]
   ) -> Publication {
     var copy = message.publishedAgain(by: userID, sender: sender)
     copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(delay.reason.description))
+    copy.headers[MessageHeader.nextAttemptAt] = .string(delay.nextAttempt(after: now).rfc3339)
     if delay.countsAttempt {
       copy.headers[MessageHeader.attempt] = .int(Int64(job.attempt) + 1)
       if job.firstAttemptAt == nil { copy.headers[MessageHeader.firstAttemptAt] = .string(startedAt.rfc3339) }

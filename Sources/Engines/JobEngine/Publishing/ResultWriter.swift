@@ -53,10 +53,9 @@ struct ResultWriter: Sendable {
   /// `nil` for a further delay with the same reason, and where no one listens.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
     guard hasListener, job.lastError.flatMap(Reason.init(lastError:))?.code != delay.reason.code else { return nil }
-    let next = max(now + delay.step.delay, delay.notBefore ?? now)
     let delayed = JobDelayed(
       jobID: job.messageID, reason: .init(delay.reason), attempts: job.attempt - (delay.countsAttempt ? 0 : 1),
-      nextAttemptAt: next)
+      nextAttemptAt: delay.nextAttempt(after: now))
     let message = job.leading(
       to: JobDelayed.type(ofJob: jobType), messageID: MessageID.make(), at: now, by: author, sender: sender
     ).message(body: delayed.fastJSON)

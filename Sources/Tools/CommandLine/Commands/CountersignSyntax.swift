@@ -25,7 +25,8 @@ enum CountersignSyntax {
       ConversionCommand.group, CommandEntry(ForgetCommand.self), CommandEntry(EnqueueCommand.self), MailCommand.group,
       ProjectCommand.group, ProviderCommand.group, AccountCommand.group, ServiceAccountCommand.group,
       CommandEntry(AuditCommand.self),
-      TopologyCommand.group, StoreCommand.group, DeadCommand.group, KeysCommand.group,
+      TopologyCommand.group, ServiceCommand.group, StoreCommand.group, JobsCommand.group, DeadCommand.group,
+      KeysCommand.group,
       CommandEntry(DoctorCommand.self),
       TemplatesCommand.group, SMSCommand.group, CommandEntry(VersionCommand.self),
     ])

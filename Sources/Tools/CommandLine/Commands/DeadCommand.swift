@@ -42,9 +42,13 @@ enum DeadCommand {
   ) async throws(CommandLineError) -> DeadLetters.Outcome {
     try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
       var all = DeadLetters.Outcome()
-      for queue in queues where all.letters.count < limit {
-        let one = try await DeadLetters(broker: broker).list(
-          queue: queue, filter: filter, limit: limit - all.letters.count)
+      let letters = DeadLetters(broker: broker)
+      for queue in queues {
+        guard all.letters.count < limit else {
+          all.unseen += try await letters.count(queue: queue)
+          continue
+        }
+        let one = try await letters.list(queue: queue, filter: filter, limit: limit - all.letters.count)
         all.letters += one.letters
         all.scanned += one.scanned
         all.unseen += one.unseen

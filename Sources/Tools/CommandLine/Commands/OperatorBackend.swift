@@ -5,14 +5,17 @@ import Mail
 protocol OperatorBackend: Sendable {
   var configDirectory: String? { get }
 
+  /// URL of the broker for a user, without a password.
+  func brokerURL(of user: String) throws(CommandLineError) -> String
+
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
 
-  /// Lends a connection for dead letters, and closes it, which returns all messages that were taken and not removed.
-  func withDeadQueue(
-    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
-  ) async throws(CommandLineError) -> DeadLetters.Outcome
+  /// Lends a connection for dead letters and delayed jobs, and closes it, which returns all messages that were taken and not removed.
+  func withDeadQueue<Result: Sendable>(
+    _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 

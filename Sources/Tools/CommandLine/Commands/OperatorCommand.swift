@@ -40,6 +40,15 @@ struct CommandContext: Sendable {
     }
   }
 
+  /// The same before a repair, which goes on where no note can be left.
+  func announceRepair(_ act: String, on subject: String) async {
+    do throws(CommandLineError) {
+      try await announce(act, on: subject)
+    } catch {
+      report("countersign: not noted for countersign audit: \(TerminalText.line(error.description))\n")
+    }
+  }
+
   private static let noteTime = Duration.seconds(5)
 }
 

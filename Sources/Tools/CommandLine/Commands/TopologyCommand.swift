@@ -1,5 +1,6 @@
 import CountersignEncoding
 import CountersignMessages
+import CountersignTelemetry
 import ServiceRuntime
 
 enum TopologyCommand {
@@ -43,9 +44,22 @@ extension TopologyCommand {
 
     static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
       try await context.backend().withManagement { (api) throws(CommandLineError) in
-        let (fixed, left) = try await TopologyTool(api: api, includesUsers: !options.withoutUsers).apply()
+        let tool = TopologyTool(api: api, includesUsers: !options.withoutUsers)
+        let (fixed, left) = try await tool.apply { fixes in await announce(fixes, in: context) }
         return output(fixed: fixed, left: left)
       }
+    }
+
+    /// Maximum size of a note's subject in bytes, `operator.note`.
+    private static let maxSubjectBytes = 256
+
+    /// A broker without the queue of the notes gets it now: its first apply is on no record.
+    private static func announce(_ fixes: [TopologyDifference], in context: CommandContext) async {
+      guard !TopologyTool.bringsNotes(fixes) else {
+        return context.report("countersign: not noted for countersign audit, whose queue is declared now\n")
+      }
+      let deeds = fixes.compactMap(\.deed).joined(separator: "; ")
+      await context.announceRepair("topology.apply", on: deeds.cut(toBytes: maxSubjectBytes))
     }
 
     /// Beyond this number, changes are counted instead of listed: a new broker lacks everything.
@@ -130,7 +144,8 @@ extension TopologyCommand {
       discussion: """
         Give each service a user of its own:
           countersign topology user billing --like service
-        With --events, it also declares a queue that keeps events for the service while it is away.
+        With --events, it also declares a queue that keeps events for the service while it is away. 'countersign service
+        add' makes the user itself, where the management API's user is an administrator.
         """,
       options: Options.self)
 
@@ -177,24 +192,11 @@ extension TopologyCommand {
       guard declared == nil else {
         throw CommandLineError(.usage, "\(name) is a user of the topology itself: leave --like out")
       }
-      guard isName(name) else {
-        throw CommandLineError(
-          .usage,
-          "a user's name has 1 to \(maxNameBytes) letters, digits, hyphens and underscores: no dot, because it ends the name in countersign.reply.NAME.…"
-        )
+      try ServiceKind.requireName(name)
+      guard let kind = ServiceKind(rawValue: model) else {
+        throw CommandLineError(.usage, "--like takes service or sender")
       }
-      switch model {
-      case Topology.Users.service: return .service(name)
-      case Topology.Users.sender: return .sender(name)
-      default: throw CommandLineError(.usage, "--like takes service or sender")
-      }
-    }
-
-    /// Leaves room for the rest of a queue's name, which AMQP limits to 255 bytes.
-    private static let maxNameBytes = 64
-
-    private static func isName(_ name: String) -> Bool {
-      name.isMatched(by: { $0.isLetterOrDigit || $0 == "-" || $0 == "_" }, length: 1...maxNameBytes)
+      return kind.user(name)
     }
   }
 }

@@ -35,5 +35,6 @@ extension DeadLetter {
     "x-last-death-exchange", "x-last-death-queue", "x-last-death-reason", "x-delivery-count",
     MessageHeader.deadReason, MessageHeader.deadQueue, MessageHeader.deadAt,
     MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError,
+    MessageHeader.nextAttemptAt,
   ]
 }

@@ -32,9 +32,17 @@ enum DeadLetterText {
   }
 
   static func show(_ letter: DeadLetter, reveal: Bool) -> CommandOutput {
-    let message = letter.message
+    output(fields(letter).merging(parts(of: letter.message, reveal: reveal)) { $1 })
+  }
+
+  static func output(_ json: [String: JSONValue]) -> CommandOutput {
+    CommandOutput(text: JSONValue.object(json).json(indented: true), json: .object(json))
+  }
+
+  /// Properties, headers and body of any message.
+  static func parts(of message: Message, reveal: Bool) -> [String: JSONValue] {
     let headers = message.headers.mapValues { JSONValue($0) }.filter { reveal || knownHeaders.contains($0.key) }
-    var json = fields(letter)
+    var json: [String: JSONValue] = [:]
     json["contentType"] = .optional(message.contentType)
     json["correlationID"] = .optional(message.correlationID)
     json["replyTo"] = .optional(message.replyTo)
@@ -46,12 +54,13 @@ enum DeadLetterText {
     json["body"] =
       RedactedJSON.show(message.body, reveal: reveal)
       ?? (reveal ? .text(String(decoding: message.body, as: UTF8.self)) : .null)
-    return CommandOutput(text: JSONValue.object(json).json(indented: true), json: .object(json))
+    return json
   }
 
   private static let knownHeaders: Set<String> = [
-    MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError, MessageHeader.traceparent,
-    MessageHeader.causationID, MessageHeader.deadReason, MessageHeader.deadQueue, MessageHeader.deadAt,
+    MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError, MessageHeader.nextAttemptAt,
+    MessageHeader.traceparent, MessageHeader.causationID, MessageHeader.deadReason, MessageHeader.deadQueue,
+    MessageHeader.deadAt,
     RedriveHeader.id, RedriveHeader.count, "x-death", "x-delivery-count", "x-first-death-exchange",
     "x-first-death-queue", "x-first-death-reason", "x-last-death-exchange", "x-last-death-queue",
     "x-last-death-reason",
@@ -79,7 +88,7 @@ enum DeadLetterText {
     outcome.unseen == 0 ? "" : "\n\(outcome.unseen) more were not looked at: the limit was reached"
   }
 
-  private static func short(_ text: String) -> String {
+  static func short(_ text: String) -> String {
     text.count <= 60 ? text : "\(text.prefix(59))…"
   }
 }

@@ -22,6 +22,14 @@ struct DeadLetters {
     try await walk(queue: queue, filter: filter, limit: limit) { (_, _) throws(CommandLineError) in true }
   }
 
+  /// Takes one letter, with which the broker tells the number of the others.
+  func count(queue: String) async throws(CommandLineError) -> Int {
+    let taken = try await attempt { () throws(AMQPError) in
+      try await broker.take(from: Topology.Queues.dead(queue))
+    }
+    return taken.map { $0.remaining + 1 } ?? 0
+  }
+
   /// Publishes the matching letters to their work queue again under the same message ID, then removes them. After a
   /// crash between the two, the worker recognizes the copy by its ID.
   ///

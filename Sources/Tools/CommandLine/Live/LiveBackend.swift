@@ -12,6 +12,12 @@ struct LiveBackend: OperatorBackend {
 
   var configDirectory: String? { configuration.configDirectory }
 
+  func brokerURL(of user: String) throws(CommandLineError) -> String {
+    var endpoint = try configuration.operatorUser.endpoint()
+    endpoint.username = user
+    return endpoint.description
+  }
+
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {
@@ -24,12 +30,12 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  func withDeadQueue(
-    _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
-  ) async throws(CommandLineError) -> DeadLetters.Outcome {
+  func withDeadQueue<Result: Sendable>(
+    _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
     let endpoint = try configuration.operatorUser.endpoint()
     let connection = try await open(endpoint)
-    let outcome: DeadLetters.Outcome
+    let outcome: Result
     do {
       outcome = try await body(AdminDeadQueue(connection: connection, user: endpoint.username))
     } catch {

@@ -42,7 +42,8 @@ struct ManagementAPI: Sendable {
     let response = try await transport.send(
       write.method, "/api/" + path.map(PercentEncoding.encode).joined(separator: "/"),
       body: Array(JSONValue.object(write.body).json().utf8))
-    try check(response, doing: "declare \(path.joined(separator: " "))")
+    let deed = write.method == "DELETE" ? "delete" : "declare"
+    try check(response, doing: "\(deed) \(path.joined(separator: " "))")
   }
 
   private func check(_ response: ManagementResponse, doing what: String) throws(CommandLineError) {

@@ -4,6 +4,8 @@ struct BrokerUser: Sendable {
   let name: String
   var tags: [String] = []
   var limits: [String: Int] = [:]
+  /// Without one, it cannot log in by one.
+  var hasPassword = true
 }
 
 extension BrokerUser {
@@ -12,7 +14,8 @@ extension BrokerUser {
     let words = row["tags"]?.text.map { $0.split(separator: ",").map(String.init) }
     let list: [JSONValue] = if case .array(let tags)? = row["tags"] { tags } else { [] }
     self.init(
-      name: row["name"]?.text ?? "", tags: words ?? list.compactMap(\.text), limits: Self.limits(row["limits"]))
+      name: row["name"]?.text ?? "", tags: words ?? list.compactMap(\.text), limits: Self.limits(row["limits"]),
+      hasPassword: row["password_hash"]?.text != "")
   }
 
   /// None are an empty array: Erlang does not distinguish it from an empty object.

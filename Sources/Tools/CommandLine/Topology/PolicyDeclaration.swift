@@ -81,7 +81,7 @@ enum PolicyDeclaration {
       name, NamePattern.names([name]),
       deadLettering(
         to: Topology.Exchanges.delayed, as: queue, delayedLengthLimit, delayedBytesLimit,
-        ["message-ttl": .integer(step.delay.components.seconds * 1000)]))
+        ["delivery-limit": endlessDeliveries, "message-ttl": .integer(step.delay.components.seconds * 1000)]))
   }
 
   /// Policy by which jobs become dead letters whose work queue, or its binding, is gone. The exchange of the jobs has no
@@ -103,13 +103,15 @@ enum PolicyDeclaration {
     "countersign.lock", NamePattern.names(Topology.Queues.locks),
     bounds(1, 1024, overflow: "drop-head").merging(["ha-mode": "all", "ha-promote-on-shutdown": "always"]) { $1 })
 
-  /// Listing a dead queue returns its messages, which the broker counts as deliveries. RabbitMQ 4 drops a message after
-  /// 20 of them unless a policy sets another limit; -1 means no limit there and one delivery in 3.10, so the limit is a
-  /// number that is never reached.
+  /// Delivery limit that is never reached. Listing dead letters or delayed jobs returns them, which the broker counts as
+  /// deliveries. RabbitMQ 4 drops a message after 20 of them unless a policy sets another limit; -1 means no limit there
+  /// and one delivery in 3.10.
+  private static let endlessDeliveries: JSONValue = 1_000_000
+
   private static let dead = policy(
     "countersign.dead", NamePattern.names(TopologyDeclaration.deadQueues),
     bounds(lengthLimit, bytesLimit, overflow: "reject-publish").merging([
-      "delivery-limit": 1_000_000, "message-ttl": .integer(deadLetterAge.components.seconds * 1000),
+      "delivery-limit": endlessDeliveries, "message-ttl": .integer(deadLetterAge.components.seconds * 1000),
     ]) { $1 })
 
   // MARK: - Queues that services own
@@ -149,7 +151,7 @@ enum PolicyDeclaration {
   static let eventsBytes: Int64 = 256 << 20
 
   /// Policy of the queues of events that outlive their readers. They do not expire; the oldest events go first.
-  private static let events = policy(
+  static let events = policy(
     "countersign.events", NamePattern.names([], or: ["countersign\\.events\\..+"]),
     bounds(eventsLength, eventsBytes, overflow: "drop-head").merging(["message-ttl": .integer(eventsAge)]) { $1 })
 

@@ -18,14 +18,15 @@ struct UserDifferences {
   func notes() -> [String] {
     further.compactMap { permission in
       let name = permission["user"]
-      if let model = model(of: permission) { return "user \(name) has the rights of \(model.word)" }
+      if let kind = serviceKind(of: name) { return "user \(name) has the rights of \(kind.rawValue)" }
       return isAdministrator(name) ? "user \(name) is an administrator with rights of its own" : nil
     }
   }
 
   // MARK: - Declared users
 
-  private func differences(of user: UserDeclaration) -> [TopologyDifference] {
+  /// Differences of one user, declared or of a service.
+  func differences(of user: UserDeclaration) -> [TopologyDifference] {
     guard let found = users.first(where: { $0.name == user.name }) else { return [missing(user)] }
     return tags(of: user, found) + user.rights.compactMap { $0.difference(from: rights) } + undeclaredTopics(of: user)
       + limits(of: user, found)
@@ -78,15 +79,23 @@ struct UserDifferences {
 
   private var further: [BrokerObject] {
     rights.all(.permissions).filter { permission in
-      !declared.contains { $0.name == permission["user"] }
-        && ["configure", "write", "read"].contains { permission[$0] != NamePattern.nothing }
+      !declared.contains { $0.name == permission["user"] } && Self.isAny(permission)
     }
+  }
+
+  /// Whether a user has rights in the virtual host.
+  func hasRights(_ name: String) -> Bool {
+    rights.all(.permissions).contains { $0["user"] == name && Self.isAny($0) }
+  }
+
+  private static func isAny(_ permission: BrokerObject) -> Bool {
+    ["configure", "write", "read"].contains { permission[$0] != NamePattern.nothing }
   }
 
   private func differences(ofFurther permission: BrokerObject) -> [TopologyDifference] {
     let name = permission["user"]
-    if let model = model(of: permission), let found = users.first(where: { $0.name == name }) {
-      return limits(of: model.user, found)
+    if let kind = serviceKind(of: name), let found = users.first(where: { $0.name == name }) {
+      return limits(of: kind.user(name), found)
     }
     if name == Self.guest {
       return [TopologyDifference("user guest has rights", remedy: .byHand("rabbitmqctl delete_user guest"))]
@@ -100,13 +109,11 @@ struct UserDifferences {
     ]
   }
 
-  private func model(of permission: BrokerObject) -> (word: String, user: UserDeclaration)? {
-    let name = permission["user"]
-    let models: [(word: String, user: UserDeclaration)] = [
-      (Topology.Users.service, .service(name)), (Topology.Users.sender, .sender(name)),
-    ]
-    return models.first { model in
-      model.user.rights.allSatisfy { $0.difference(from: rights) == nil } && undeclaredTopics(of: model.user).isEmpty
+  /// Kind of service whose rights a user has, and no others. `nil` for any other user.
+  func serviceKind(of name: String) -> ServiceKind? {
+    ServiceKind.allCases.first { kind in
+      let user = kind.user(name)
+      return user.rights.allSatisfy { $0.difference(from: rights) == nil } && undeclaredTopics(of: user).isEmpty
     }
   }
 

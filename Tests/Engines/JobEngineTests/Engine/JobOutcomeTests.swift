@@ -107,6 +107,7 @@ import Testing
       #expect(delayed.message.headers[MessageHeader.attempt] == 2)
       #expect(delayed.message.headers[MessageHeader.firstAttemptAt] == .string(start.rfc3339))
       #expect(delayed.message.headers[MessageHeader.lastError] == .string(noRoute.description))
+      #expect(delayed.message.headers[MessageHeader.nextAttemptAt] == .string((start + .seconds(5)).rfc3339))
       #expect(
         worker.journal.all.suffix(3) == [
           .published(exchange: delayed.exchange, routingKey: "5s"),

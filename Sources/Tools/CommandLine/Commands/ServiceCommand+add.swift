@@ -1,0 +1,101 @@
+import ServiceRuntime
+
+extension ServiceCommand {
+  enum Add: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "add", "Makes the broker's user of a service, with its rights and limits, and prints its password once.",
+      discussion: """
+        Repeating it completes what is missing, and leaves the password as it is. With --events, events wait in a queue while
+        the service is away; without, a queue of its own is deleted after 10 minutes without a consumer, with its events.
+        """,
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let events, sender, newPassword: Bool
+      let passwordFile: String?
+      let name: String
+
+      init(_ reader: OptionReader) {
+        events = reader.flag("events", "Declare the queue countersign.events.NAME, which keeps events for three days.")
+        sender = reader.flag("sender", "Let it send jobs too, which pass none of the coordinator's limits.")
+        newPassword = reader.flag("new-password", "Give a user that exists another password.")
+        passwordFile = reader.text(
+          "password-file", "FILE", "Write the password to this new file, for its owner alone, instead of printing it.")
+        name = reader.operand("NAME", "Name of the service: letters, digits, hyphens and underscores.")
+      }
+
+      var user: ServiceUser { ServiceUser(name: name, kind: sender ? .sender : .service, keepsEvents: events) }
+
+      /// For the record of acts.
+      var subject: String {
+        let flags = [(events, "--events"), (sender, "--sender"), (newPassword, "--new-password")]
+        return ([name] + flags.filter(\.0).map(\.1)).joined(separator: " ")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      try requireOwn(options.name)
+      let backend = try context.backend()
+      let url = try backend.brokerURL(of: options.name)
+      return try await backend.withManagement { (api) throws(CommandLineError) in
+        try await add(options, api, ServiceText(user: options.user, url: url), context)
+      }
+    }
+
+    private static func add(
+      _ options: Options, _ api: ManagementAPI, _ text: ServiceText, _ context: CommandContext
+    ) async throws(CommandLineError) -> CommandOutput {
+      // What every user of the management API may see comes first: a wrong password ends it here.
+      let events = try options.user.eventChanges(of: try await TopologyTool(api: api).eventObjects())
+      guard let state = try await visibleUsers(api) else {
+        try await write(events, options, api, context)
+        return text.forAdministrator(events, in: api.virtualHost)
+      }
+      let changes = try options.user.changes(of: state) + events
+      let hasPassword = state.users.first { $0.name == options.name }?.hasPassword ?? false
+      guard !hasPassword || options.newPassword else {
+        try await write(changes, options, api, context)
+        return text.done(changes, .kept)
+      }
+      try await context.announce("service.add", on: options.subject)
+      let password = try await setPassword(after: changes, options, api)
+      return text.done(changes, password)
+    }
+
+    /// `nil` if this user of the management API may not see users, and so may not make them.
+    private static func visibleUsers(_ api: ManagementAPI) async throws(CommandLineError) -> UserDifferences? {
+      do {
+        return try await TopologyTool(api: api).users()
+      } catch {
+        guard error.code == .notPermitted else { throw error }
+        return nil
+      }
+    }
+
+    private static func write(
+      _ changes: [TopologyDifference], _ options: Options, _ api: ManagementAPI, _ context: CommandContext
+    ) async throws(CommandLineError) {
+      guard !changes.isEmpty else { return }
+      try await context.announce("service.add", on: options.subject)
+      for write in changes.flatMap(\.writes) { try await api.write(write) }
+    }
+
+    /// The password comes last: until then the user cannot log in, and a repetition finds that it has none.
+    private static func setPassword(
+      after changes: [TopologyDifference], _ options: Options, _ api: ManagementAPI
+    ) async throws(CommandLineError) -> ServiceText.Password {
+      let password = ServiceWrites.newPassword()
+      // A file that cannot be written shall leave no user whose password is lost.
+      if let file = options.passwordFile { try NewFile.write(Array("\(password)\n".utf8), to: file) }
+      do {
+        for write in changes.flatMap(\.writes) { try await api.write(write) }
+        try await api.write(ServiceWrites.password(of: options.name, password))
+      } catch {
+        guard let file = options.passwordFile else { throw error }
+        throw CommandLineError(
+          error.code, "\(error.description); the password in \(file) may not be in force: remove the file, and repeat")
+      }
+      return options.passwordFile.map { .file($0) } ?? .printed(password)
+    }
+  }
+}

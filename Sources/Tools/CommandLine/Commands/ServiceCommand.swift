@@ -1,0 +1,134 @@
+import CountersignEncoding
+import CountersignMessages
+import ServiceRuntime
+
+/// Users of the broker for services of one's own.
+enum ServiceCommand {
+  static let group = CommandEntry(
+    "service", "Manages the broker's users for your services, and the queues that keep their events.",
+    discussion: """
+      RabbitMQ lets administrators alone make users: give one with --management https://ADMINISTRATOR@HOST:15671. With
+      another user, add prints the commands of rabbitmqctl instead, and exits with 77.
+      """,
+    [CommandEntry(Add.self), CommandEntry(List.self), CommandEntry(Remove.self)])
+
+  /// Throws unless a name may be that of a service's own user.
+  static func requireOwn(_ name: String) throws(CommandLineError) {
+    guard !UserDeclaration.countersign.contains(where: { $0.name == name }) else {
+      throw CommandLineError(.usage, "\(name) is a user of the topology itself: choose another name")
+    }
+    try ServiceKind.requireName(name)
+  }
+}
+
+// MARK: - List
+
+extension ServiceCommand {
+  enum List: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "list", "Lists the users that have the rights of a service.", options: NoOptions.self)
+
+    static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
+      try await context.backend().withManagement { (api) throws(CommandLineError) in
+        let queues: [QueueState] = try await api.list("queues")
+        return output(try await TopologyTool(api: api).users(), queues)
+      }
+    }
+
+    private static func output(_ state: UserDifferences, _ queues: [QueueState]) -> CommandOutput {
+      var table = TextTable("NAME", "RIGHTS OF", "EVENTS KEPT", "PASSWORD")
+      var rows: [JSONValue] = []
+      for user in state.users.sorted(by: { $0.name < $1.name }) {
+        guard let kind = state.serviceKind(of: user.name) else { continue }
+        let kept = queues.first { $0.name == Topology.Queues.events(of: user.name) }.map { $0.messages ?? 0 }
+        table.rows.append(
+          [user.name, kind.rawValue, kept.map { "\($0)" } ?? "no queue", user.hasPassword ? "set" : "none"])
+        rows.append(
+          .object([
+            "name": .text(user.name), "rights": .text(kind.rawValue),
+            "eventsKept": kept.map { .integer(Int64($0)) } ?? .null, "hasPassword": .bool(user.hasPassword),
+          ]))
+      }
+      return CommandOutput(
+        text: rows.isEmpty ? "no user has the rights of a service" : table.text,
+        json: .object(["services": .array(rows)]))
+    }
+  }
+}
+
+// MARK: - Remove
+
+extension ServiceCommand {
+  enum Remove: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "remove", "Removes the user of a service, and the queue of its events with all that wait there.",
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let yes: Bool
+      let name: String
+
+      init(_ reader: OptionReader) {
+        yes = reader.flag("yes", "Do it. Without this, only tell what would be lost.")
+        name = reader.operand("NAME", "Name of the service.")
+      }
+    }
+
+    private struct Found {
+      var isUser: Bool
+      /// Events that wait. `nil` without a queue.
+      var kept: Int?
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      try requireOwn(options.name)
+      return try await context.backend().withManagement { (api) throws(CommandLineError) in
+        let found = try await find(options.name, api)
+        if options.yes { try await remove(options.name, found, api, context) }
+        return output(options, found)
+      }
+    }
+
+    private static func find(_ name: String, _ api: ManagementAPI) async throws(CommandLineError) -> Found {
+      let state = try await TopologyTool(api: api).users()
+      let queues: [QueueState] = try await api.list("queues")
+      let queue = queues.first { $0.name == Topology.Queues.events(of: name) }
+      let isUser = state.users.contains { $0.name == name }
+      guard isUser || queue != nil else {
+        throw CommandLineError(.refused, "there is no service \(name); countersign service list shows them")
+      }
+      guard !isUser || state.serviceKind(of: name) != nil else {
+        throw CommandLineError(
+          .refused, "user \(name) has not the rights of a service: rabbitmqctl delete_user \(name)")
+      }
+      return Found(isUser: isUser, kept: queue.map { $0.messages ?? 0 })
+    }
+
+    /// The user goes first: it could otherwise bind or read on.
+    private static func remove(
+      _ name: String, _ found: Found, _ api: ManagementAPI, _ context: CommandContext
+    ) async throws(CommandLineError) {
+      try await context.announce("service.remove", on: name)
+      if found.isUser { try await api.write(ServiceWrites.removal(name)) }
+      if found.kept != nil { try await api.write(ServiceWrites.removal(ofQueue: Topology.Queues.events(of: name))) }
+    }
+
+    private static func output(_ options: Options, _ found: Found) -> CommandOutput {
+      var lines: [String] = []
+      if found.isUser {
+        lines.append("user \(options.name), whose connections end; queues of its own for replies go within 10 minutes")
+      }
+      if let kept = found.kept {
+        lines.append("queue \(Topology.Queues.events(of: options.name)) with about \(kept) events that wait")
+      }
+      let head = options.yes ? "removed for good:" : "would be removed for good; add --yes to do it:"
+      return CommandOutput(
+        text: ([head] + lines.map { "  \($0)" }).joined(separator: "\n"),
+        json: .object([
+          "name": .text(options.name), "removed": .bool(options.yes), "user": .bool(found.isUser),
+          "eventsKept": found.kept.map { .integer(Int64($0)) } ?? .null,
+        ]),
+        exitCode: options.yes ? .success : .failure)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import CountersignAMQP
+import CountersignEncoding
+import CountersignMessages
+import ServiceRuntime
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+@Suite struct JobsCommandTests {
+  static let queue = "countersign.retry.sms.dispatch.30s"
+
+  static func job(_ id: String, attempt: Int64? = 2) -> Message {
+    var headers: [String: FieldValue] = [
+      "x-last-error": "RATE_LIMITED: Twilio answered 429", "x-next-attempt-at": "2026-07-01T12:00:30Z",
+      "x-own": "654321",
+    ]
+    if let attempt {
+      headers["x-attempt"] = .int(attempt)
+      headers["x-first-attempt-at"] = "2026-07-01T11:59:00Z"
+    }
+    var message = Message(
+      headers: headers, messageID: id, type: "sms.dispatch.v1", body: Array(RedactedJSONTests.body.utf8))
+    message.timestamp = 1_782_907_000
+    return message
+  }
+
+  static func backend(_ jobs: [Message]) -> FakeBackend { FakeBackend(dead: jobs, deadIn: queue) }
+
+  @Test func `Delayed jobs are listed with their error and their next attempt`() async throws {
+    let backend = Self.backend([Self.job("a"), Self.job("b", attempt: nil)])
+    let run = await Run(backend, "jobs", "list")
+    #expect(run.code == .success, "\(run.error)")
+    let lines = run.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+    #expect(
+      lines == [
+        "QUEUE DELAY JOBS OLDEST SINCE NEXT ATTEMPT", "sms.dispatch 30s 2 2026-07-01T11:59:00Z 2026-07-01T12:00:30Z",
+        "ID QUEUE SINCE ATTEMPTS NEXT ATTEMPT LAST ERROR",
+        "a sms.dispatch 2026-07-01T11:59:00Z 1 2026-07-01T12:00:30Z RATE_LIMITED: Twilio answered 429",
+        "b sms.dispatch 2026-07-01T11:56:40Z 0 2026-07-01T12:00:30Z RATE_LIMITED: Twilio answered 429",
+      ])
+    #expect(backend.dead.left == ["a", "b"])
+    #expect(backend.dead.published.isEmpty)
+  }
+
+  @Test func `All are counted and as many are shown as asked for`() async throws {
+    let run = await Run(Self.backend((1...5).map { Self.job("\($0)") }), "jobs", "list", "--limit", "2")
+    #expect(run.output.hasSuffix("\nand 3 more; see --limit\n"))
+    let json = await Run(Self.backend((1...5).map { Self.job("\($0)") }), "jobs", "list", "--limit", "2", "--json")
+    let output = try JSONValue(parsing: json.output)
+    #expect(output["count"] == 5)
+    let other = await Run(Self.backend([Self.job("a")]), "jobs", "list", "--queue", "mail.relay")
+    #expect(other.output == "no job is delayed\n")
+    #expect(await Run(Self.backend([]), "jobs", "list", "--queue", "coordinator.commands").code == .usage)
+  }
+
+  @Test func `One is shown with possible secrets covered`() async {
+    let run = await Run(Self.backend([Self.job("a"), Self.job("b")]), "jobs", "show", "b")
+    #expect(run.code == .success, "\(run.error)")
+    #expect(run.output.contains("RATE_LIMITED"))
+    #expect(!run.output.contains("654321"))
+    let revealed = await Run(Self.backend([Self.job("a"), Self.job("b")]), "jobs", "show", "b", "--reveal")
+    #expect(revealed.output.contains("654321"))
+    let unknown = await Run(Self.backend([Self.job("a")]), "jobs", "show", "c")
+    #expect(unknown.code == .failure)
+    #expect(unknown.error.contains("job c is not delayed"))
+  }
+
+  /// Whatever the headers hold: a worker's user may publish any.
+  @Test func `A malformed job is listed`() async {
+    let message = Message(
+      headers: ["x-attempt": .int(.min), "x-next-attempt-at": 7, "x-first-attempt-at": "soon", "x-last-error": .null],
+      body: [0xFF])
+    let run = await Run(Self.backend([message]), "jobs", "list")
+    #expect(run.code == .success)
+    #expect(run.output.contains("sms.dispatch  -"))
+  }
+}
