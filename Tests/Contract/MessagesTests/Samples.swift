@@ -63,8 +63,12 @@ struct Sample: Sendable, CustomStringConvertible {
           CheckVerification(
             verificationID: "v", code: secret, app: app, purpose: .secondFactorEnrollment, subject: "s", client: client)
         ], least: CheckVerification(verificationID: "v", code: secret)),
-      try Sample([], least: GetVerificationStatus(verificationID: "v")),
-      try Sample([], least: CancelVerification(verificationID: "v")),
+      try Sample(
+        [GetVerificationStatus(verificationID: "v", app: app, purpose: .verification, subject: "s")],
+        least: GetVerificationStatus(verificationID: "v")),
+      try Sample(
+        [CancelVerification(verificationID: "v", app: app, purpose: .verification, subject: "s")],
+        least: CancelVerification(verificationID: "v")),
       try Sample(
         [
           VerifyApp(
