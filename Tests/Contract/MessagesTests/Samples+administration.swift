@@ -26,7 +26,26 @@ extension Sample {
       try Sample(
         [cookie], least: CreateSessionCookie(project: project, idToken: secret, validFor: 300, replyKey: replyKey)),
       try Sample([settings], least: ProjectSettingsCommand(project: project)),
-    ] + (try providerCommands()) + (try operatorCommands())
+    ] + (try providerCommands()) + (try verificationCommands()) + (try operatorCommands())
+  }
+
+  private static func verificationCommands() throws -> [Sample] {
+    let client = StartVerification.Client(ip: "192.0.2.1", userAgent: "a", instance: "i")
+    var start = StartServiceVerification(project: project, app: app, phoneNumber: number)
+    (start.bearer, start.idempotencyKey, start.client) = (secret, "k", client)
+    (start.region, start.languageCode) = ("US", "pt-BR")
+    var check = CheckServiceVerification(project: project, verificationID: "v", code: secret)
+    (check.bearer, check.idempotencyKey, check.client, check.app) = (secret, "k", client, app)
+    var get = GetServiceVerification(project: project, verificationID: "v")
+    (get.bearer, get.app) = (secret, app)
+    var cancel = CancelServiceVerification(project: project, verificationID: "v")
+    (cancel.bearer, cancel.idempotencyKey, cancel.app) = (secret, "k", app)
+    return [
+      try Sample([start], least: StartServiceVerification(project: project, app: app, phoneNumber: number)),
+      try Sample([check], least: CheckServiceVerification(project: project, verificationID: "v", code: secret)),
+      try Sample([get], least: GetServiceVerification(project: project, verificationID: "v")),
+      try Sample([cancel], least: CancelServiceVerification(project: project, verificationID: "v")),
+    ]
   }
 
   private static func providerCommands() throws -> [Sample] {

@@ -63,11 +63,15 @@ struct Sample: Sendable, CustomStringConvertible {
           CheckVerification(
             verificationID: "v", code: secret, app: app, purpose: .secondFactorEnrollment, subject: "s", client: client)
         ], least: CheckVerification(verificationID: "v", code: secret)),
-      try Sample([], least: GetVerificationStatus(verificationID: "v")),
+      try Sample(
+        [GetVerificationStatus(verificationID: "v", app: app, purpose: .verification, subject: "s")],
+        least: GetVerificationStatus(verificationID: "v")),
       try Sample(
         [FindVerifications(phoneNumber: number, since: time, after: "n")],
         least: FindVerifications(phoneNumber: number)),
-      try Sample([], least: CancelVerification(verificationID: "v")),
+      try Sample(
+        [CancelVerification(verificationID: "v", app: app, purpose: .verification, subject: "s")],
+        least: CancelVerification(verificationID: "v")),
       try Sample(
         [
           VerifyApp(

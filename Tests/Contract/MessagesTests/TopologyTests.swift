@@ -66,11 +66,13 @@ import Testing
         "account.change", "account.find", "account.list", "account.remove", "account.import", "session.createCookie",
         "account.settings", "account.setServiceAccount", "account.listServiceAccounts", "account.audit",
         "account.startIdp", "account.setProvider", "account.findProviders",
+        "account.startVerification", "account.checkVerification", "account.getVerification",
+        "account.cancelVerification",
         "account.noteApple", "account.startSecondFactor", "account.finishSecondFactor",
         "account.withdrawSecondFactor", "account.recordConsent",
       ])
     let toCoordinator = bound.filter { $0.queue == Topology.Queues.commands }.map(\.routingKey)
-    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 37 == bound.count)
+    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 41 == bound.count)
   }
 
   @Test func `Nothing waits for a reader that there is not`() {

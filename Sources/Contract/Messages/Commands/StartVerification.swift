@@ -23,8 +23,8 @@ public struct StartVerification: Command {
   public var client: Client?
   /// Purpose of the code. ``VerificationPurpose/signIn`` if absent.
   public var purpose: VerificationPurpose?
-  /// Opaque subject: an account, or an account and its enrollment. Required by the purposes of second factors, refused
-  /// with others.
+  /// Opaque subject: an account, an account and its enrollment, or a service. Required by all purposes but
+  /// ``VerificationPurpose/signIn``, which refuses it.
   public var subject: String?
   /// Opaque requester. Absent, it is the device of the proof, else ``client``, else the common anonymous requester.
   public var requester: String?
@@ -105,9 +105,14 @@ public enum VerificationPurpose: String, ContractWord {
   case secondFactorEnrollment
   /// Signing in with the number as the second factor. Has a subject.
   case secondFactorSignIn
+  /// Verifying a number for a service over HTTP, which signs no user in. Has a subject: the service account.
+  case verification
 
   /// Whether a verification of this purpose has a subject. Others must not.
   public var hasSubject: Bool { self != .signIn }
+
+  /// Whether the number is a second factor of an account.
+  package var isSecondFactor: Bool { self == .secondFactorEnrollment || self == .secondFactorSignIn }
 
   /// The purpose as replies and events carry it, which omit ``signIn``.
   public var unlessSignIn: VerificationPurpose? { self == .signIn ? nil : self }

@@ -6,9 +6,18 @@ public struct GetVerificationStatus: Command {
   public static let type = MessageType("verification.status")
 
   public var verificationID: String
+  /// Expected app of the verification. One of another app, purpose or subject is refused. Absent, it is not compared.
+  public var app: String?
+  public var purpose: VerificationPurpose?
+  public var subject: String?
 
-  public init(verificationID: String) {
+  public init(
+    verificationID: String, app: String? = nil, purpose: VerificationPurpose? = nil, subject: String? = nil
+  ) {
     self.verificationID = verificationID
+    self.app = app
+    self.purpose = purpose
+    self.subject = subject
   }
 }
 

@@ -123,7 +123,9 @@ public enum Topology {
     FindAccounts.routingKey, ListAccounts.routingKey, RemoveAccounts.routingKey, ImportAccounts.routingKey,
     CreateSessionCookie.routingKey, ProjectSettingsCommand.routingKey, SetServiceAccount.routingKey,
     ListServiceAccounts.routingKey, ListActs.routingKey, StartIDPSignIn.routingKey, SetProvider.routingKey,
-    FindProviders.routingKey, NoteApple.routingKey, StartSecondFactor.routingKey, FinishSecondFactor.routingKey,
+    FindProviders.routingKey, StartServiceVerification.routingKey, CheckServiceVerification.routingKey,
+    GetServiceVerification.routingKey, CancelServiceVerification.routingKey,
+    NoteApple.routingKey, StartSecondFactor.routingKey, FinishSecondFactor.routingKey,
     WithdrawSecondFactor.routingKey, RecordConsent.routingKey,
   ]
 

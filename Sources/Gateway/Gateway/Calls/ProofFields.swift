@@ -96,7 +96,8 @@ extension VerificationPurpose {
   /// Action for which SDKs ask reCAPTCHA Enterprise.
   fileprivate var recaptchaAction: String {
     switch self {
-    case .signIn: "sendVerificationCode"
+    // The proof of a service is its access token.
+    case .signIn, .verification: "sendVerificationCode"
     case .secondFactorEnrollment: "mfaSmsEnrollment"
     case .secondFactorSignIn: "mfaSmsSignIn"
     }
