@@ -14,9 +14,7 @@ clients that Google generates from its descriptions: DiscoveryTest
 import datetime
 import json
 import os
-import pathlib
 import secrets
-import tempfile
 import time
 import unittest
 import unittest.mock
@@ -40,9 +38,9 @@ from google_names import GoogleNames
 from identities import GooglePerson
 from mailbox_of_relay import Link
 from process import countersign
+from service_accounts import ServiceAccount
 from waiting import eventually
 
-ALL_ROLES = "users.read,users.write,users.export,tokens,config"
 COOKIE_ISSUER = f"https://session.firebase.google.com/{PROJECT}"
 AUDIENCE = "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/firebase"]
@@ -55,29 +53,6 @@ FOREIGN_IDS = ["42", "user@example.org", "a/b?c=d&e#f%20", "日本語のユー�
 
 def new_id(prefix="user"):
     return f"{prefix}-{secrets.token_hex(8)}"
-
-
-class ServiceAccount:
-    """A service account of the test's own, with its key file, until the cleanup."""
-
-    def __init__(self, add_cleanup, roles=ALL_ROLES):
-        self.name = f"test-{secrets.token_hex(6)}"
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        add_cleanup(directory.cleanup)
-        self.file = pathlib.Path(directory.name) / "key.json"
-        self.run("add", self.name, "--roles", roles, "--key-file", str(self.file))
-        add_cleanup(self.delete)
-        self.email = json.loads(self.file.read_text())["client_email"]
-
-    @staticmethod
-    def run(*arguments):
-        done = countersign("--json", "service-account", *arguments, "--project", PROJECT)
-        if done.returncode:
-            raise AssertionError(f"service-account {arguments[0]} ended with {done.returncode}: {done.stderr}")
-        return json.loads(done.stdout)
-
-    def delete(self):
-        countersign("service-account", "delete", self.name, "--project", PROJECT)
 
 
 class AdministrationTests(Assertions):

@@ -2,7 +2,7 @@
 # The parts of deploy/test. Sourced after common.sh, broker.sh, front.sh and stack.sh; TEST_RUN is the directory of the run.
 
 # Debian has the first six.
-readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient)
+readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient schemathesis aiopenapi3)
 # Test cases that run at once, by the variable of Swift Testing, which starts all of them otherwise: two thousand then wait for
 # the same few threads, and no answer over a socket comes in time.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$((2 * $(nproc)))

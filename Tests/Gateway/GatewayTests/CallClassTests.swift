@@ -74,6 +74,10 @@ struct CallClassTests {
       ]))
     #expect(names(.hashing).isSuperset(of: ["signUp", "signInWithPassword", "update", "createUser", "updateUser"]))
     #expect(names(.administrators).isSuperset(of: ["grantAccess", "importUsers", "listUsers", "projectConfig"]))
+    #expect(
+      names(.verifications) == [
+        "startVerification", "checkVerification", "getVerification", "cancelVerification",
+      ])
     #expect(names(.providers) == ["signInWithIdp", "revokeToken", "createAuthUri", "showSignIn", "appleNotification"])
     #expect(
       names(.accounts).isSuperset(of: ["lookup", "delete", "token", "signInWithCustomToken", "mfaEnrollmentWithdraw"]))

@@ -106,10 +106,10 @@ import Testing
   {
     let listen = try load([:]).content.listen
     #expect(listen.connections >= 2 * CallClass.allCases.count * listen.maxInFlight)
-    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "6143"])
-    #expect(few.contains("must be at least 6144"))
+    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "7167"])
+    #expect(few.contains("must be at least 7168"))
     #expect(
-      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "192", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
+      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "224", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
   }
 
   @Test func `Keys of accounts and ports are checked`() {

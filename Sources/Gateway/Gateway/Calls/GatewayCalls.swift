@@ -39,6 +39,7 @@ struct GatewayCalls: Sendable {
     routes += AccessCalls(backend: backend).routes
     routes += SettingsCalls(backend: backend).routes
     routes += ProviderConfigurationCalls(backend: backend).routes
+    routes += VerificationCalls(backend: backend).routes
     routes += ProviderCalls(backend: backend).routes
     routes += AppleNoticeCalls(backend: backend, projects: rules.projects).routes
     routes += TokenCall(backend: backend).routes

@@ -1,16 +1,25 @@
 import CountersignEncoding
+import CountersignMessages
 
 /// Answer of a call: one JSON object, `{}` at least.
 ///
 /// Clients test the presence of fields, so a writer leaves out what is not so: a `nil` puts nothing.
 struct CallAnswer: Sendable {
+  static let contentType = "application/json; charset=utf-8"
+
   /// Seconds for which anyone may cache the answer. `nil`: no one may.
   var maxAge: Int?
   private var fields = JSONObjectWriter()
+  private var body: [UInt8]?
 
   init() {}
 
-  var json: [UInt8] { fields.finished() }
+  /// The body of a reply as it is.
+  init(_ reply: some MessageBody) throws(ProtocolError) {
+    do { body = try reply.json() } catch { throw .internalError }
+  }
+
+  var json: [UInt8] { body ?? fields.finished() }
 
   mutating func put(_ name: String, _ text: String?) {
     if let text { fields.put(named: name, text) }

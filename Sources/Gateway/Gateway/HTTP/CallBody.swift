@@ -16,7 +16,8 @@ struct CallBody: Sendable, Hashable {
     self.path = path
   }
 
-  init(json: [UInt8], _ limits: BodyLimits = .usual) throws(ProtocolError) {
+  /// - Parameter asSpelled: whether names count as they are, so that snake_case is another field.
+  init(json: [UInt8], _ limits: BodyLimits = .usual, asSpelled: Bool = false) throws(ProtocolError) {
     guard json.count <= limits.bytes else { throw .bodyTooLarge(limits) }
     // The protocol takes no body for an empty one.
     guard json.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
@@ -31,7 +32,7 @@ struct CallBody: Sendable, Hashable {
       throw .badBody("The body \(error).")
     }
     guard let fields = value.members else { throw .badBody("The body must be an object.") }
-    self.init(try FieldSpelling.camelCase(fields))
+    self.init(asSpelled ? fields : try FieldSpelling.camelCase(fields))
   }
 
   /// Reads a form (`application/x-www-form-urlencoded`).
@@ -53,6 +54,12 @@ struct CallBody: Sendable, Hashable {
     }
     self.init(fields)
   }
+
+  /// Names of all fields, those of `null` included.
+  var names: Set<String> { Set(fields.keys) }
+
+  /// A field's path from the top.
+  func place(of name: String) -> String { path + name }
 
   func has(_ name: String) -> Bool { value(name) != nil }
 

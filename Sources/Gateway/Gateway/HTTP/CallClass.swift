@@ -13,6 +13,8 @@ enum CallClass: String, Sendable, CaseIterable {
   case accounts
   /// Administrators' calls, which wait for `accounts`, too: batches take long.
   case administrators
+  /// Waits for the coordinator, by way of `accounts`, for servers, which nginx does not limit.
+  case verifications
   /// Waits for no service: projects, public keys, refusals.
   case gateway
 }

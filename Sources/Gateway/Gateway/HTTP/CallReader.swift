@@ -36,7 +36,7 @@ struct CallReader: Sendable {
   ) throws(ProtocolError) -> (Route, [String: String]) {
     switch match {
     case .unknown: throw .notFound
-    case .wrongMethod(let methods): throw .wrongMethod(methods)
+    case .wrongMethod(let methods, _): throw .wrongMethod(methods)
     case .found(let route, let variables):
       switch route.access {
       case .notOffered(let error): throw error
@@ -108,7 +108,7 @@ struct CallReader: Sendable {
   private func body(of request: HTTPServerRequest, _ route: Route) throws(ProtocolError) -> CallBody {
     guard request.method == "POST" || request.method == "PATCH" else { return .empty }
     if route.takesForm, request.isForm { return try CallBody(form: request.body) }
-    return try CallBody(json: request.body, route.bodyLimits)
+    return try CallBody(json: request.body, route.bodyLimits, asSpelled: route.errorForm == .problem)
   }
 
   /// Only administrators may name the project.

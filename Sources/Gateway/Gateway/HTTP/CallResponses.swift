@@ -15,8 +15,10 @@ extension HTTPServerResponse {
     if form == .page {
       self.init(PageFrame(nil, request).failure(error))
     } else {
-      self = .json(error.status, form.json(of: error), maxAge: nil)
+      self = .json(error.status, form.json(of: error), maxAge: nil, form.contentType)
     }
+    // RFC 9110, section 15.5.2.
+    if form == .problem, error.status == 401 { headers.add(name: "WWW-Authenticate", value: "Bearer") }
     if let seconds = error.retryAfter { headers.add(name: "Retry-After", value: String(seconds)) }
     if !error.allow.isEmpty {
       headers.add(name: "Allow", value: error.allow.joined(separator: ", "))
@@ -50,11 +52,13 @@ extension HTTPServerResponse {
     return headers
   }
 
-  private static func json(_ status: Int, _ body: [UInt8], maxAge: Int?) -> HTTPServerResponse {
+  private static func json(
+    _ status: Int, _ body: [UInt8], maxAge: Int?, _ contentType: String = CallAnswer.contentType
+  ) -> HTTPServerResponse {
     HTTPServerResponse(
       status: status,
       headers: [
-        "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff",
+        "Content-Type": contentType, "X-Content-Type-Options": "nosniff",
         "Cache-Control": maxAge.map { "public, max-age=\($0), must-revalidate" } ?? "no-store",
       ],
       body: body)

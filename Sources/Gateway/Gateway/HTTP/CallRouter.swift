@@ -5,7 +5,7 @@ struct CallRouter: Sendable {
   enum Match: Sendable {
     case found(Route, variables: [String: String])
     /// The path has calls of these methods only.
-    case wrongMethod([String])
+    case wrongMethod([String], ErrorForm)
     case unknown
   }
 
@@ -62,7 +62,7 @@ struct CallRouter: Sendable {
       ?? routes.first { $0.route.method == nil }
     if let match { return .found(match.route, variables: match.variables) }
     let methods = Set(routes.compactMap { $0.route.method?.rawValue }).sorted()
-    return methods.isEmpty ? .unknown : .wrongMethod(methods)
+    return methods.isEmpty ? .unknown : .wrongMethod(methods, routes[0].route.errorForm)
   }
 
   /// Decoded segments of a path. `nil` for a path that no route has: with `%2F` inside a segment, control characters,

@@ -50,7 +50,7 @@ final class GatewayEndpoint: Sendable {
       }
       response = HTTPServerResponse(outcome)
     } catch {
-      response = HTTPServerResponse(error, form: match.errorForm, request)
+      response = HTTPServerResponse(error, form: match.errorForm(of: request), request)
     }
     return finish(response, request, match, requestID, since: start)
   }
@@ -68,7 +68,8 @@ final class GatewayEndpoint: Sendable {
       case .malformed(let problem): .malformed(problem)
       }
     return finish(
-      HTTPServerResponse(error, form: match.errorForm, request), request, match, MessageID.make(), since: clock.now())
+      HTTPServerResponse(error, form: match.errorForm(of: request), request), request, match, MessageID.make(),
+      since: clock.now())
   }
 
   private func answer(
@@ -137,7 +138,13 @@ extension CallRouter.Match {
     if case .found(let route, _) = self { route } else { nil }
   }
 
-  fileprivate var errorForm: ErrorForm { route?.errorForm ?? .identityToolkit }
+  fileprivate func errorForm(of request: HTTPServerRequest) -> ErrorForm {
+    switch self {
+    case .found(let route, _): route.errorForm
+    case .wrongMethod(_, let form): form
+    case .unknown: VerificationCalls.isPath(request.rawPath) ? .problem : .identityToolkit
+    }
+  }
 
   fileprivate var bodyLimits: BodyLimits { route?.bodyLimits ?? .usual }
 }

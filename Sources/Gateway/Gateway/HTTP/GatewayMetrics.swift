@@ -26,7 +26,7 @@ struct GatewayMetrics: Sendable {
     for reason in Misconfiguration.allCases { _ = misconfigured.with(reason.rawValue) }
     inFlight = registry.gauge(
       "countersign_gateway_requests_in_flight",
-      "Requests that are being answered, by what they wait for: coordinator, providers, hashing, accounts, administrators, gateway (nothing).",
+      "Requests that are being answered, by what they wait for: coordinator, providers, hashing, accounts, administrators, verifications, gateway (nothing).",
       labels: ["class"])
     refused = registry.counter(
       "countersign_gateway_requests_refused_total",

@@ -15,6 +15,8 @@ struct ProtocolError: Error, Sendable, Hashable {
   let retryAfter: Int?
   /// Methods that the path has, for the header `Allow`.
   let allow: [String]
+  /// Details in the form of problems. `nil` for those of the error itself.
+  let details: ProblemDetails?
 
   init(
     status: Int, _ message: String, word: String? = nil, reason: String = "invalid", retryAfter: Int? = nil,
@@ -26,6 +28,14 @@ struct ProtocolError: Error, Sendable, Hashable {
     self.reason = reason
     self.retryAfter = retryAfter
     self.allow = allow
+    details = nil
+  }
+
+  init(status: Int, _ details: ProblemDetails) {
+    self.status = status
+    self.details = details
+    (message, retryAfter) = ("\(details.code) : \(details.detail)", details.retryAfter)
+    (word, reason, allow) = (nil, "invalid", [])
   }
 
   var json: [UInt8] {

@@ -121,14 +121,14 @@ struct ListenSettings: Sendable {
         section.integer(
           "port", default: 9099, in: 0...65_535, "The port on which clients are answered; 0 for any that is free.")))
     connections = section.integer(
-      "connections", default: 6_144, in: 16...65_535, "Open connections; further clients wait.")
+      "connections", default: 7_168, in: 16...65_535, "Open connections; further clients wait.")
     let perClient = section.optionalInteger(
       "connectionsPerClient", in: 1...65_535,
       "Open connections of one client; trusted proxies, which pass on those of many, are not limited so. Absent: all on loopback, else \(Self.usualConnectionsPerClient)."
     )
     maxInFlight = section.integer(
       "requestsInFlight", default: 512, in: 1...Self.mostInFlight,
-      "Requests that are answered at a time in each class of calls: those that wait for the coordinator, for identity providers, for the hashing of passwords, for accounts, those of administrators, those that wait for nothing; further ones get 503 at once."
+      "Requests that are answered at a time in each class of calls: those that wait for the coordinator, for identity providers, for the hashing of passwords, for accounts, those of administrators, verifications of servers, those that wait for nothing; further ones get 503 at once."
     )
     let least = CallPlaces.connectionsPerPlace * CallClass.allCases.count * maxInFlight
     section.check(

@@ -1,16 +1,22 @@
-import CountersignEncoding
-import TestSupport
+package import CountersignEncoding
 
-/// Checks JSON against the JSON Schemas of the AsyncAPI document: the keywords that the document uses, and no others.
-struct SchemaChecker {
-  let schemas: [String: JSONValue]
+/// Checks JSON against the JSON Schemas of the AsyncAPI and OpenAPI documents: the keywords that these use, and no
+/// others.
+package struct SchemaChecker: Sendable {
+  package let schemas: [String: JSONValue]
+
+  package init(schemas: [String: JSONValue]) {
+    self.schemas = schemas
+  }
 
   private static let knownKeywords: Set<String> = [
     "$ref", "type", "format", "enum", "required", "properties", "additionalProperties", "items", "oneOf", "minimum",
+    "minLength",
+    "maxLength",
     "description", "examples",
   ]
 
-  func problems(_ value: JSONValue, _ schema: JSONValue, at path: String = "$") -> [String] {
+  package func problems(_ value: JSONValue, _ schema: JSONValue, at path: String = "$") -> [String] {
     let schema = resolved(schema)
     var found = Set(schema.object.keys).subtracting(Self.knownKeywords).map { "\(path): unknown keyword \($0)" }
     if !hasType(value, schema) { found.append("\(path): wrong type") }
@@ -20,6 +26,12 @@ struct SchemaChecker {
     }
     if let least = schema["minimum"]?.double, let number = value.double, number < least {
       found.append("\(path): below minimum")
+    }
+    if let count = value.text?.unicodeScalars.count,
+      count < schema["minLength"]?.wholeNumber ?? 0
+        || count > schema["maxLength"]?.wholeNumber ?? .max
+    {
+      found.append("\(path): wrong length")
     }
     for (index, element) in value.array.enumerated() {
       found += problems(element, schema["items"] ?? .null, at: "\(path)[\(index)]")
@@ -44,12 +56,12 @@ struct SchemaChecker {
     return found
   }
 
-  func resolved(_ schema: JSONValue) -> JSONValue {
+  package func resolved(_ schema: JSONValue) -> JSONValue {
     guard let reference = schema["$ref"]?.text, let name = reference.split(separator: "/").last else { return schema }
     return schemas[String(name)] ?? .null
   }
 
-  func properties(_ schema: JSONValue, at path: String = "$") -> Set<String> {
+  package func properties(_ schema: JSONValue, at path: String = "$") -> Set<String> {
     let schema = resolved(schema)
     var found: Set<String> = []
     for (name, property) in schema["properties"]?.object ?? [:] {
@@ -74,9 +86,9 @@ struct SchemaChecker {
 }
 
 extension JSONValue {
-  var strings: [String] { array.compactMap(\.text) }
+  package var strings: [String] { array.compactMap(\.text) }
 
-  func properties(at path: String = "$") -> Set<String> {
+  package func properties(at path: String = "$") -> Set<String> {
     var found: Set<String> = []
     for (name, value) in object {
       found.insert("\(path).\(name)")
