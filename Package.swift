@@ -104,7 +104,7 @@ let engines: [Target] = [
       "CountersignTelemetry", "HTTPServer", "PostgreSQL",
     ]),
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
-  library("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),
+  library("Projects", at: "Engines/Projects", ["CountersignMessages", "CountersignTelemetry", "ServiceRuntime"]),
   library(
     "RecordStore", at: "Engines/RecordStore",
     ["CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "PostgreSQL", "SQLite"]),

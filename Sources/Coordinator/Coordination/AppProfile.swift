@@ -1,5 +1,7 @@
+import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
+import Projects
 import ServiceRuntime
 
 /// Configuration of an app.
@@ -13,6 +15,10 @@ public struct AppProfile: Sendable, Hashable {
   /// The language of the SMS when the command names none, BCP 47.
   var languageCode: String?
   var template = "verification"
+  /// Values of the template's own variables.
+  var variables: [String: String] = [:]
+  /// Own variables whose values `verification.start` may give; it has to give those without a value here.
+  var startVariables: [String] = []
   var verification: AppVerification
   /// Fictional numbers in E.164 with their fixed codes.
   var fictionalNumbers: [String: String] = [:]
@@ -58,6 +64,8 @@ extension AppProfile {
       "languageCode", languageCode.map(Self.isLanguage) ?? true,
       "must be a language tag (BCP 47): two or three letters such as de, perhaps with a region, de-CH")
     template = section.string("template", default: template, "The template of the SMS worker.")
+    variables = section.customVariables("variables", "Values of the template's own variables, by name.")
+    startVariables = Self.startVariables(section)
     verification = Self.verification(section)
     fictionalNumbers = Self.fictionalNumbers(section)
     recaptchaAction = section.string(
@@ -72,6 +80,16 @@ extension AppProfile {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     return parts.dropFirst().allSatisfy { String($0).isMatched(by: \.isLetterOrDigit, length: 1...8) }
       && String(parts[0]).isMatched(by: { $0.isLetterOrDigit && !$0.isDigit }, length: 2...3)
+  }
+
+  private static func startVariables(_ section: ConfigurationSection) -> [String] {
+    let key = "startVariables"
+    let names = section.strings(
+      key,
+      "The template's own variables whose values verification.start gives: those without a value in variables always.")
+    section.check(key, names.allSatisfy(CustomVariables.isName), "must hold names: a letter, then letters and digits")
+    section.check(key, names.count <= CustomVariables.maxCount, "has more than \(CustomVariables.maxCount) names")
+    return names
   }
 
   private static func resendGaps(_ section: ConfigurationSection) -> [Duration]? {

@@ -149,6 +149,8 @@ extension Project.Mail {
     self.init()
     from = section.optionalString("from", "The address that mails of accounts come from, a sender of the mail-worker.")
     appName = section.optionalString("appName", "The name that mails say; the project's ID without it.")
+    variables = section.customVariables(
+      "variables", "Values of the own variables of the mail-worker's templates, by name.")
     actionURL = section.optionalString(
       "actionURL", "The page that links open: https://example.com/__/auth/action. That of authDomain without it.")
     section.check("from", from.map(ProjectForms.isMailAddress) ?? true, "must be an address: name@example.com")

@@ -164,6 +164,8 @@ public struct Project: Sendable, Hashable {
     public var from: String?
     /// Name that mails say. The project's ID if `nil`.
     public var appName: String?
+    /// Values of the templates' own variables.
+    public var variables: [String: String] = [:]
     /// Address of the page that links open. That of `authDomain` if `nil`.
     public var actionURL: String?
 

@@ -27,7 +27,8 @@ import Testing
 
   @Test func `Jobs, with and without what may be absent`() throws {
     let full = SMSDispatchJob.Variables(
-      code: SecretField(Secret(text)), appName: text, domain: "example.com", androidHash: text)
+      code: SecretField(Secret(text)), appName: text, domain: "example.com", androidHash: text,
+      custom: ["plan": text, "place": "Köln"])
     for job in [
       SMSDispatchJob(
         to: "+1", content: .template(name: "verification", languageCode: "pt-BR", variables: full), app: "b", lane: "a",

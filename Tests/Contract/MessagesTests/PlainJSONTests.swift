@@ -64,7 +64,9 @@ import Testing
 
   @Test func `Is taken for the usual bodies`() throws {
     let time = UnixTime(milliseconds: 1_782_907_200_250)
-    let variables = SMSDispatchJob.Variables(code: SecretField(Secret("123456")), appName: "a", domain: "example.com")
+    let variables = SMSDispatchJob.Variables(
+      code: SecretField(Secret("123456")), appName: "a", domain: "example.com",
+      custom: ["plan": "Gold", "place": "Köln"])
     let job = SMSDispatchJob(
       to: "+14155550123", content: .template(name: "t", languageCode: "fr", variables: variables), app: "a",
       lane: "l", deadline: time, onUnknown: .resend)
@@ -77,9 +79,10 @@ import Testing
       jobID: "j", outcome: .accepted, lane: "l", reference: "r", attempts: 1, startedAt: time, finishedAt: time
     ).adding(["segments": 1, "encoding": "GSM-7", "b": true])
     #expect(try PlainJSON(result.json()).flatMap(JobResult.init) == result)
-    let start = StartVerification(
+    var start = StartVerification(
       phoneNumber: "+14155550123", app: "a", client: .init(ip: "192.0.2.1", instance: "i"),
       purpose: .secondFactorSignIn, subject: "s", requester: "q")
+    start.variables = ["plan": "Gold"]
     #expect(
       try PlainJSON(start.json()).flatMap(StartVerification.init).map { try JSONValue(parsing: $0.json()) }
         == JSONValue(parsing: start.json()))

@@ -51,6 +51,7 @@ struct Sample: Sendable, CustomStringConvertible {
       purpose: .secondFactorSignIn, subject: "s", requester: "q")
     start.region = "US"
     start.fictionalOnly = true
+    start.variables = ["plan": "Gold"]
     return [
       try Sample(
         [
@@ -284,7 +285,7 @@ struct Sample: Sendable, CustomStringConvertible {
 
   static func jobs() throws -> [Sample] {
     let variables = SMSDispatchJob.Variables(
-      code: secret, appName: "a", domain: "example.com", androidHash: "FA+9qCX9VSu")
+      code: secret, appName: "a", domain: "example.com", androidHash: "FA+9qCX9VSu", custom: ["plan": "Gold"])
     return [
       try Sample(
         [
@@ -338,7 +339,7 @@ struct Sample: Sendable, CustomStringConvertible {
   private static func mailJob() throws -> Sample {
     let address = "ada@example.com"
     let variables = MailRelayJob.Variables(
-      code: secret, link: secret, appName: "a", change: "c", secondFactor: "+*******0123")
+      code: secret, link: secret, appName: "a", change: "c", secondFactor: "+*******0123", custom: ["plan": "Gold"])
     return try Sample(
       [
         MailRelayJob(

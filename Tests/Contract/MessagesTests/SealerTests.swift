@@ -78,11 +78,30 @@ import Testing
     for (changed, name) in [
       (job { $0.domain = "evil.example" }, "domain"), (job { $0.domain = nil }, "domain"),
       (job { $0.appName = "Bank" }, "appName"), (job { $0.androidHash = "FA+9qCX9VSu" }, "androidHash"),
-      (job(template: "other"), "template"),
+      (job(template: "other"), "template"), (job { $0.custom = ["plan": "Gold"] }, "custom.plan"),
     ] {
       #expect(throws: SealError.moved(name)) {
         try sealer().open(field, for: changed.sealContext(messageID: "v.sms.1"))
       }
+    }
+  }
+
+  @Test func `Custom variables beside a code are bound: none can be added, changed or taken away`() throws {
+    let job = job { $0.custom = ["plan": "Gold"] }
+    let field = try sealer().seal(Secret("123456"), for: job.sealContext(messageID: "v.sms.1"))
+    #expect(try sealer().open(field, for: job.sealContext(messageID: "v.sms.1")).reveal() == "123456")
+    for (custom, name) in [
+      (["plan": "Evil"], "custom.plan"), (["plan": "Gold", "note": "x"], "custom.note"), (nil, "bound"),
+    ] as [([String: String]?, String)] {
+      let changed = self.job { $0.custom = custom }
+      #expect(throws: SealError.moved(name)) {
+        try sealer().open(field, for: changed.sealContext(messageID: "v.sms.1"))
+      }
+    }
+    // A seal without fields does not vouch for them.
+    let bare = try sealer().seal(Secret("123456"), for: Self.context)
+    #expect(throws: SealError.moved("custom.plan")) {
+      try sealer().open(bare, for: job.sealContext(messageID: "v.sms.1"))
     }
   }
 

@@ -254,6 +254,9 @@ import Testing
         "apps: { a: { name: 'A', verification: 'off', domain: 'a.example', androidHash: 'FA+9qCX9VSu' } }",
         "androidHash: stands beside domain"
       ),
+      ("apps: { a: { name: 'A', verification: 'off', variables: { 'my city': 'B' } } }", "must be named by a letter"),
+      ("apps: { a: { name: 'A', verification: 'off', variables: { city: 'a\\nb' } } }", "without line breaks"),
+      ("apps: { a: { name: 'A', verification: 'off', startVariables: ['_'] } }", "must hold names"),
       ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
       ("conversion: { regionFloors: { usa: 5 } }", "did you mean US?"),
       ("conversion: { floorPercent: 101 }", "from 0 to 100"),

@@ -125,7 +125,7 @@ private struct MailFixture {
     let backend = FakeBackend()
     _ = await Run(
       backend, "mail", "send", "ada@example.com", "--template", "address-verification", "--language", "fr", "--code",
-      "123456",
+      "123456", "--variable", "plan=Gold",
       "--id", "m1")
     let job = try #require(backend.jobs.withLock { $0.first })
     #expect(job.type == MailRelayJob.type && job.messageID == "m1")
@@ -133,6 +133,7 @@ private struct MailFixture {
     #expect(body.to == "ada@example.com")
     guard case .template(let name, let language, let variables) = body.content else { throw CancellationError() }
     #expect(name == "address-verification" && language == "fr" && variables.code != nil)
+    #expect(variables.custom == ["plan": "Gold"])
     #expect(body.deadline.rfc3339 == "2026-07-01T12:10:00Z")
   }
 

@@ -24,6 +24,33 @@ private let config = Repository.config
     #expect(json.output.contains(#""findings":[{"#))
   }
 
+  @Test func `Templates of mail are recognized by their layout`() async {
+    let run = await Run(FakeBackend(), "templates", "check", config + "/templates/mail", "--json")
+    #expect(run.code == .success, "\(run.output)")
+    #expect(run.output.contains(#""files":10"#) && run.output.contains(#""notes":[]"#))
+  }
+
+  @Test func `Notes are told, and are no problems`() async throws {
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let text = "{code} {appName} {shop}"
+    try directory.write("{ shop: { maxLength: 100 } }", to: "variables.json5")
+    try directory.write(
+      #"{"language": "en", "templates": {"pay": {"plain": ["\#(text)"], "domainBound": ["\#(text)"]}}}"#, to: "en.json")
+    let run = await Run(FakeBackend(), "templates", "check", directory.path)
+    #expect(run.code == .success, "\(run.output)")
+    #expect(run.output.contains("note: en.json: pay: plain: with the longest {shop} 1 segment of gsm7"))
+    let preview = [
+      "sms", "preview", "--template", "pay", "--templates", directory.path, "--variable", "shop=Corner = Café",
+    ]
+    #expect(await Run(FakeBackend(), arguments: preview).output.contains("482913 Example App Corner = Café"))
+    let lacking = await Run(FakeBackend(), "sms", "preview", "--template", "pay", "--templates", directory.path)
+    #expect(lacking.code == .badInput && lacking.error.contains("variables.custom.shop is missing"))
+    for wrong in [["--variable", "shop"], ["--variable", "shop=A"]] {
+      #expect(await Run(FakeBackend(), arguments: preview + wrong).code == .usage)
+    }
+  }
+
   @Test func `A directory that is not there is no input`() async {
     let run = await Run(FakeBackend(), "templates", "check", "/nonexistent")
     #expect(run.code == .noInput)

@@ -1,3 +1,6 @@
+import FoundationEssentials
+import JobEngine
+import TestSupport
 import Testing
 
 @testable import Mail
@@ -27,6 +30,75 @@ import Testing
       #expect(html.contains("Tom &amp; &lt;Jerry&gt;") && !html.contains("<Jerry>"))
       #expect(!mail.text.contains("{") && !html.contains("{"))
     }
+  }
+
+  // MARK: Variables of one's own
+
+  private func directory(_ blocks: String, subject: String = "{plan} at {appName}") throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory()
+    let en = """
+      {"language": "en", "templates": {"welcome": {"subject": "\(subject)", "blocks": [\(blocks)]}}}
+      """
+    let layout = try Data(contentsOf: URL(filePath: Shipped.config + "/templates/mail/layout.html"))
+    try layout.write(to: URL(filePath: directory.path + "/layout.html"))
+    try Data(en.utf8).write(to: URL(filePath: directory.path + "/en.json"))
+    let declarations = "{ plan: { maxLength: 20 }, city: { maxLength: 20, default: 'A & B' }, note: { maxLength: 9 } }"
+    try Data(declarations.utf8).write(to: URL(filePath: directory.path + "/variables.json5"))
+    return directory
+  }
+
+  @Test func `Own variables are escaped in HTML, and stay one line in the subject`() throws {
+    let directory = try self.directory(#"{"text": "{plan}, {city}"}, {"if": "note", "small": "{note}"}"#)
+    defer { withExtendedLifetime(directory) {} }
+    let templates = try MailTemplates(directory: directory.path, defaultLanguage: "en")
+    let mail = try templates.render(
+      "welcome", languageCode: nil, variables: ["appName": "X"], custom: ["plan": "<b>\"Gold\"</b>"])
+    #expect(mail.subject == "<b>\"Gold\"</b> at X")
+    #expect(mail.text == "<b>\"Gold\"</b>, A & B\n")
+    #expect(mail.html?.contains("<bdi>&lt;b&gt;&quot;Gold&quot;&lt;/b&gt;</bdi>, <bdi>A &amp; B</bdi>") == true)
+    #expect(mail.html?.contains("<b>") == false)
+    for (custom, expected) in [
+      ([:], "MISSING_VARIABLE: variables.custom.plan is missing; template 'welcome' needs it"),
+      (["plan": "Gold\r\nBcc: eve@example.org"], "INVALID_VARIABLE: variables.custom.plan must be 1 to 20"),
+      (["plan": "Gold", "link": "https://evil.example"], "UNKNOWN_VARIABLE: variables.custom.link is not declared"),
+    ] as [([String: String], String)] {
+      let problem = #expect(throws: TemplateProblem.self) {
+        try templates.render("welcome", languageCode: nil, variables: ["appName": "X"], custom: custom)
+      }
+      #expect(problem?.description.hasPrefix(expected) == true, "\(String(describing: problem))")
+    }
+  }
+
+  @Test func `The shipped files have nothing to fix`() throws {
+    let directory = Shipped.config + "/templates/mail"
+    #expect(MailTemplateLinter.isDirectory(directory))
+    let report = try MailTemplateLinter.check(directory: directory)
+    #expect(report.findings.map(\.description) == [])
+    #expect(report.files == 10)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"text": "{plam}"}"#, "welcome: blocks[0]: uses {plam} (did you mean {plan}?)"),
+      (#"{"code": "{code}"}, {"text": "{code}"}"#, "welcome: contains {code} more than once"),
+      (#"{"if": "plna", "text": "x"}"#, "welcome: blocks[0].if: uses {plna} (did you mean {plan}?)"),
+    ])
+  func `Findings of mail say file and place`(blocks: String, expected: String) throws {
+    let directory = try self.directory(blocks)
+    defer { withExtendedLifetime(directory) {} }
+    let report = try MailTemplateLinter.check(directory: directory.path)
+    #expect(report.findings.contains { $0.description.contains("en.json: \(expected)") }, "\(report.findings)")
+  }
+
+  @Test func `A language that lacks a variable is a finding`() throws {
+    let directory = try self.directory(#"{"text": "{plan}"}"#)
+    defer { withExtendedLifetime(directory) {} }
+    let de = #"{"language": "de", "templates": {"welcome": {"subject": "{appName}", "blocks": [{"text": "Hallo"}]}}}"#
+    try Data(de.utf8).write(to: URL(filePath: directory.path + "/de.json"))
+    #expect(
+      try MailTemplateLinter.check(directory: directory.path).findings.map(\.description) == [
+        "de.json: welcome: does not contain {plan}, which other languages have"
+      ])
   }
 
   @Test func `A code stands alone without marks`() throws {
@@ -63,7 +135,7 @@ import Testing
     ] as [(String, [String: String], String)])
   func `Problems of templates are reported`(name: String, variables: [String: String], code: String) throws {
     let templates = try Shipped.templates()
-    let problem = #expect(throws: MailTemplateProblem.self) {
+    let problem = #expect(throws: TemplateProblem.self) {
       try templates.render(name, languageCode: nil, variables: variables)
     }
     #expect(problem?.code.rawValue == code)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JobEngine
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -95,12 +96,12 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
 
   @Test func `Unknown template: refused by name, with the ones that exist`() throws {
     let templates = try Shipped.templates()
-    let problem = #expect(throws: SMSTemplateProblem.self) {
+    let problem = #expect(throws: TemplateProblem.self) {
       try templates.render("welcome", languageCode: "en", variables: ["code": "1"])
     }
     #expect(problem?.code == .unknownTemplate)
     #expect(problem?.detail == "there is no template 'welcome'; known: verification")
-    let hostile = #expect(throws: SMSTemplateProblem.self) {
+    let hostile = #expect(throws: TemplateProblem.self) {
       try templates.render("a\nb", languageCode: "en", variables: ["code": "1"])
     }
     #expect(hostile?.detail.contains("\n") == false)
@@ -110,7 +111,7 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
   func `Missing variable: refused by name`(name: String) throws {
     var variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
     variables[name] = nil
-    let problem = #expect(throws: SMSTemplateProblem.self) { try render("en", variables) }
+    let problem = #expect(throws: TemplateProblem.self) { try render("en", variables) }
     #expect(problem?.code == .missingVariable)
     #expect(problem?.detail.contains("variables.\(name)") == true)
   }
@@ -132,7 +133,7 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
   func `A value that could write lines of its own is refused, and not repeated`(name: String, value: String) throws {
     var variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
     variables[name] = value
-    let problem = #expect(throws: SMSTemplateProblem.self) { try render("en", variables) }
+    let problem = #expect(throws: TemplateProblem.self) { try render("en", variables) }
     #expect(problem?.code == .invalidVariable)
     #expect(problem?.detail.contains("variables.\(name)") == true)
     if value.count > 12 { #expect(problem?.detail.contains(value) == false) }
@@ -150,14 +151,50 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
   }
 }
 
+@Suite struct OwnVariablesOfSMSTests {
+  private func templates(_ text: String) throws -> SMSTemplates {
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let declarations = "{ shop: { maxLength: 20 }, city: { maxLength: 20, default: 'Berlin' } }"
+    try Data(declarations.utf8).write(to: URL(filePath: directory.path + "/variables.json5"))
+    let file = """
+      {"language": "en", "templates": {"pay": {"plain": ["\(text)"], "domainBound": ["\(text)"]}}}
+      """
+    try Data(file.utf8).write(to: URL(filePath: directory.path + "/en.json"))
+    return try SMSTemplates(directory: directory.path, defaultLanguage: "en")
+  }
+
+  @Test func `A value, a default and the last line`() throws {
+    let templates = try templates("{code} pays at {shop} in {city} ({appName})")
+    let variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
+    let text = try templates.render("pay", languageCode: "en", variables: variables, custom: ["shop": "Café {code}"])
+    #expect(text.text == "482913 pays at Café {code} in Berlin (Example)\n@example.com #482913")
+    let problem = #expect(throws: TemplateProblem.self) {
+      try templates.render("pay", languageCode: "en", variables: variables)
+    }
+    #expect(problem?.description == "MISSING_VARIABLE: variables.custom.shop is missing; template 'pay' needs it")
+  }
+
+  @Test func `No built-in variable is given as one of one's own`() throws {
+    let templates = try templates("{code} {shop}")
+    for name in ["code", "appName", "domain", "androidHash"] {
+      let problem = #expect(throws: TemplateProblem.self) {
+        try templates.render(
+          "pay", languageCode: "en", variables: ["code": "482913"], custom: ["shop": "A", name: "example"])
+      }
+      #expect(problem?.code == .unknownVariable)
+    }
+  }
+}
+
 @Suite struct TemplateFileTests {
-  private func file(_ language: String, aliases: [String] = [], plain: [String] = ["{code}"]) -> TemplateFile {
-    TemplateFile(
+  private func file(_ language: String, aliases: [String] = [], plain: [String] = ["{code}"]) -> SMSTemplateFile {
+    SMSTemplateFile(
       language: language, aliases: aliases,
       templates: ["verification": .init(plain: plain, domainBound: ["{code}"])])
   }
 
-  private func problem(_ files: [TemplateFile], _ defaultLanguage: String = "en") -> String? {
+  private func problem(_ files: [SMSTemplateFile], _ defaultLanguage: String = "en") -> String? {
     do {
       _ = try SMSTemplates(files, defaultLanguage: defaultLanguage)
       return nil
@@ -174,7 +211,8 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
     #expect(problem([file("en", plain: [])]) == "en.json: templates.verification.plain: has no text")
     #expect(
       problem([file("en", plain: ["{code}", "{cod}"])])
-        == "en.json: templates.verification.plain[1]: uses {cod}; known are {code}, {appName} and {domain}")
+        == "en.json: templates.verification.plain[1]: uses {cod} (did you mean {code}?); known are {code}, {appName} and {domain}"
+    )
     #expect(problem([file("en", plain: ["{code"])])?.hasSuffix("has a { without a }") == true)
     #expect(problem([file("en", plain: ["hello"])])?.hasSuffix("does not contain {code}") == true)
     #expect(

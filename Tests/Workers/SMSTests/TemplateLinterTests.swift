@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JobEngine
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -98,6 +99,59 @@ import Testing
     #expect(findings[4].hasPrefix("pl.json: verification.plain[0]: uses {cod}"))
   }
 
+  // MARK: Variables of one's own
+
+  private func report(_ files: [String: String], _ declarations: String) throws -> TemplateReport {
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    try Data(declarations.utf8).write(to: URL(filePath: "\(directory.path)/variables.json5"))
+    for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: "\(directory.path)/\(name).json")) }
+    return try TemplateLinter().check(directory: directory.path)
+  }
+
+  @Test func `Each language has every variable, and the cost of the longest values is told`() throws {
+    let wording = "{code} for {appName} at {shop}"
+    let shop = "{ shop: { maxLength: 100 } }"
+    let fine = try report(["en": file("en", wording, wording), "de": file("de", wording, wording)], shop)
+    #expect(fine.findings == [])
+    #expect(fine.notes.count == 6)
+    #expect(
+      fine.notes.first?.description
+        == "de.json: verification: plain: with the longest {shop} 1 segment of gsm7, 2 segments of ucs2 with other letters than those of GSM 7 bit"
+    )
+    let lacking = try report(["en": file("en", wording, wording), "de": file("de", "{code} {appName}")], shop)
+    #expect(
+      lacking.findings.map(\.description) == [
+        "de.json: verification: does not contain {shop}, which other languages have"
+      ])
+  }
+
+  @Test func `A language without a template is a note`() throws {
+    let de = #"{"language": "de", "templates": {}}"#
+    let found = try report(["en": file("en", "{code} {appName}"), "de": de], "{}")
+    #expect(found.findings == [])
+    #expect(
+      found.notes.map(\.description) == ["de.json: verification: is missing: messages are in the default language"])
+  }
+
+  @Test(
+    arguments: [
+      ("{code} {appName} {shpo}", "uses {shpo} (did you mean {shop}?)"),
+      ("{code} {appName} {shop}.com", "has '{shop}.com', which phones turn into a link"),
+      ("{code} {appName} {code} {shop}", "contains {code} more than once"),
+      ("{appName}: {code}{shop}", "has {code} beside {shop}"),
+      ("رمز \u{2068}{appName}\u{2069} {shop} {code}.", "must have {shop} between \\u2068 and \\u2069"),
+    ])
+  func `A wording with a wrong variable`(wording: String, expected: String) throws {
+    let found = try report(["en": file("en", wording, wording)], "{ shop: { maxLength: 10 } }")
+    #expect(found.findings.contains { $0.problem.contains(expected) }, "\(found.findings)")
+  }
+
+  @Test func `A wrong declaration is a finding`() throws {
+    let found = try report(["en": file("en", "{code} {appName}")], "{ shop: { maxLen: 10 } }")
+    #expect(found.findings.first?.description.contains("shop.maxLen: unknown key (did you mean maxLength?)") == true)
+  }
+
   @Test func `Files that do not go together`() throws {
     #expect(try check(["de": file("de", "{code} {appName}")])[0].contains("templates.defaultLanguage is 'en'"))
   }
@@ -114,6 +168,6 @@ import Testing
   @Test func `Without files there is nothing to say`() {
     let error = #expect(throws: WorkerError.self) { try TemplateLinter().check(directory: "/nonexistent") }
     #expect(error?.code == .unreadable)
-    #expect(throws: SMSTemplateProblem.self) { try TemplateLinter(appName: "a\nb") }
+    #expect(throws: TemplateProblem.self) { try TemplateLinter(appName: "a\nb") }
   }
 }

@@ -84,7 +84,8 @@ struct MailLinks: Sendable {
     }
     let deadline = set.now + min(purpose.lifetime / 2, Self.longestDelivery)
     let variables = MailRelayJob.Variables(
-      link: sealed, appName: project.mail.appName ?? project.id, secondFactor: factor?.mailedName)
+      link: sealed, appName: project.mail.appName ?? project.id, secondFactor: factor?.mailedName,
+      custom: project.mail.variables.isEmpty ? nil : project.mail.variables)
     let job = MailRelayJob(
       to: address, from: project.mail.from,
       content: .template(name: purpose.template, languageCode: languageCode, variables: variables), deadline: deadline)

@@ -97,6 +97,18 @@ package struct PlainJSON {
     }
   }
 
+  /// Members as texts, by their names. `nil` when one of them is something else.
+  package var texts: [String: String]? {
+    var texts: [String: String] = [:]
+    for member in members {
+      guard case .text(let range) = member.content, let name = string(member.name), let text = string(range) else {
+        return nil
+      }
+      texts[name] = text
+    }
+    return texts
+  }
+
   private func content(_ name: StaticString) -> Content? {
     members.first { member in
       member.name.count == name.utf8CodeUnitCount

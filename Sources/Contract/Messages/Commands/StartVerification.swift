@@ -17,6 +17,9 @@ public struct StartVerification: Command {
   public var region: String?
   /// Language of the SMS, BCP 47.
   public var languageCode: String?
+  /// Values of the template's own variables that the app's configuration leaves to the requesting service, by their
+  /// names. See ``CustomVariables``.
+  public var variables: [String: String]?
   /// Proof that the request comes from the app.
   public var proof: Proof?
   /// Client that asks, for the limits per address.
@@ -168,12 +171,14 @@ extension StartVerification {
     guard json.areTextsOrAbsent("region", "languageCode", "subject", "requester"), !json.has("proof"),
       !json.has("fictionalOnly"),
       let number = json.text("phoneNumber"), let app = json.text("app"),
-      let purpose = VerificationPurpose.read(json), let client = Client.read(json)
+      let purpose = VerificationPurpose.read(json), let client = Client.read(json),
+      let variables = CustomVariables.read("variables", of: json)
     else { return nil }
     self.init(
       phoneNumber: number, app: app, languageCode: json.text("languageCode"), client: client.value,
       purpose: purpose.value, subject: json.text("subject"), requester: json.text("requester"))
     region = json.text("region")
+    self.variables = variables.value
   }
 }
 

@@ -58,16 +58,19 @@ public struct MailRelayJob: Job, Hashable {
     public var change: String?
     /// Name or masked number of a second factor.
     public var secondFactor: String?
+    /// Values of variables that the worker's templates declare, by their names. See ``CustomVariables``.
+    public var custom: [String: String]?
 
     public init(
       code: SecretField? = nil, link: SecretField? = nil, appName: String? = nil, change: String? = nil,
-      secondFactor: String? = nil
+      secondFactor: String? = nil, custom: [String: String]? = nil
     ) {
       self.code = code
       self.link = link
       self.appName = appName
       self.change = change
       self.secondFactor = secondFactor
+      self.custom = custom
     }
   }
 }

@@ -41,11 +41,12 @@ extension SMSDispatchJob.Variables {
       return
     }
     guard let variables = json.object("variables"),
-      variables.areTextsOrAbsent("code", "appName", "domain", "androidHash")
+      variables.areTextsOrAbsent("code", "appName", "domain", "androidHash"),
+      let custom = CustomVariables.read("custom", of: variables)
     else { return nil }
     self.init(
       code: variables.text("code").map(SecretField.init(text:)), appName: variables.text("appName"),
-      domain: variables.text("domain"), androidHash: variables.text("androidHash"))
+      domain: variables.text("domain"), androidHash: variables.text("androidHash"), custom: custom.value)
   }
 }
 
@@ -79,6 +80,7 @@ extension SMSDispatchJob.Variables {
     text.put("appName", appName)
     text.put("domain", domain)
     text.put("androidHash", androidHash)
+    if let custom { text.put("custom", object: CustomVariables.fastJSON(custom)) }
     return text.finished()
   }
 }

@@ -51,14 +51,18 @@ public struct SMSDispatchJob: Job, Hashable {
     /// Hash of an Android app, which then receives the code itself (SMS Retriever). It takes the last line, so
     /// ``domain`` has no effect with it.
     public var androidHash: String?
+    /// Values of variables that the worker's templates declare, by their names. See ``CustomVariables``.
+    public var custom: [String: String]?
 
     public init(
-      code: SecretField? = nil, appName: String? = nil, domain: String? = nil, androidHash: String? = nil
+      code: SecretField? = nil, appName: String? = nil, domain: String? = nil, androidHash: String? = nil,
+      custom: [String: String]? = nil
     ) {
       self.code = code
       self.appName = appName
       self.domain = domain
       self.androidHash = androidHash
+      self.custom = custom
     }
   }
 }
@@ -118,7 +122,8 @@ extension SMSDispatchJob: Codable {
 
 extension SMSDispatchJob {
   /// Context of the code of this job: the number, and the parts of the text that name the code's addressee. A user with
-  /// access to the queue could otherwise show a sealed code for a domain, a name or an Android app of their own.
+  /// access to the queue could otherwise show a sealed code for a domain, a name or an Android app of their own. A seal
+  /// has to bind each custom variable of its job, so none can be added.
   public func sealContext(messageID: String) -> SealContext {
     SealContext(messageType: Self.type, messageID: messageID, recipient: to, fields: Self.boundFields(of: content))
   }
@@ -129,5 +134,8 @@ extension SMSDispatchJob {
       SealContext.Field("template", name), SealContext.Field("appName", variables.appName),
       SealContext.Field("domain", variables.domain), SealContext.Field("androidHash", variables.androidHash),
     ]
+      + (variables.custom ?? [:]).sorted { $0.key < $1.key }.map { name, value in
+        SealContext.Field("custom.\(name)", value, isRequired: true)
+      }
   }
 }

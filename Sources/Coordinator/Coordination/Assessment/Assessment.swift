@@ -91,6 +91,8 @@ struct WaitingStart: Sendable, Hashable, Codable {
   /// E.164.
   var phoneNumber: String
   var languageCode: String?
+  /// Values of the template's own variables, if it gives some.
+  var variables: [String: String]?
   var network: String?
   var fingerprint: [UInt8]
   /// The receipt of a push that did not arrive, if the app reported it.
@@ -110,7 +112,8 @@ extension WaitingStart {
   init(_ order: StartOrder, _ captcha: CaptchaEvidence, _ envelope: Envelope) {
     self.init(
       app: order.app.id, phoneNumber: order.number.e164, languageCode: order.languageCode,
-      network: order.address?.network, fingerprint: order.fingerprint, receipt: captcha.receipt,
+      variables: order.variables.isEmpty ? nil : order.variables, network: order.address?.network,
+      fingerprint: order.fingerprint, receipt: captcha.receipt,
       askedLate: order.fresh.verification.askedLate, purpose: order.key.purpose, subject: order.key.subject,
       requester: order.claim.requester(device: nil).stored, sender: envelope.identity.sender,
       replyTo: envelope.replyTo, correlationID: envelope.correlationID, traceparent: envelope.trace?.traceparent)

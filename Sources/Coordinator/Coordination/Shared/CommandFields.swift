@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import ServiceRuntime
 
 enum CommandFields {
   static func claim(
@@ -41,6 +42,33 @@ enum CommandFields {
       throw APIError(.invalidArgument, "\(field) must consist of letters, digits, / and _", field: field)
     }
     return action
+  }
+
+  /// Values of the template's own variables, as far as the app's configuration leaves them to the requesting service.
+  /// The worker judges the values more closely.
+  static func variables(of command: StartVerification, _ app: AppProfile) throws(APIError) -> [String: String] {
+    let given = command.variables ?? [:]
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+      guard app.startVariables.contains(name) else { throw unknownVariable(name, app) }
+      guard CustomVariables.isValue(value) else {
+        let problem = "must be 1 to \(CustomVariables.maxValueLength) characters without line breaks"
+        throw APIError(.invalidArgument, "variables.\(name) \(problem)", field: "variables.\(name)")
+      }
+    }
+    if let name = app.startVariables.first(where: { given[$0] == nil && app.variables[$0] == nil }) {
+      throw APIError(
+        .invalidArgument, "variables.\(name) is missing: the app's SMS needs it", field: "variables.\(name)")
+    }
+    return given
+  }
+
+  /// It repeats the name only if it could be one: it came from outside.
+  private static func unknownVariable(_ name: String, _ app: AppProfile) -> APIError {
+    let field = CustomVariables.isName(name) ? "variables.\(name)" : "variables"
+    let hint = NearestName.of(name, among: app.startVariables).map { " (did you mean \($0)?)" } ?? ""
+    return APIError(
+      .invalidArgument, "\(field) names a variable that is not among startVariables of the app's configuration\(hint)",
+      field: field)
   }
 
   /// `nil` for an empty field, in a check as in a start: services whose types cannot express absence send empty text.

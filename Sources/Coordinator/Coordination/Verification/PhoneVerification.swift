@@ -31,6 +31,8 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   var state: VerificationState
   /// BCP 47.
   var languageCode: String?
+  /// Values of the template's own variables that its starts gave, the latest that gave some.
+  var variables: [String: String] = [:]
   var expiresAt: UnixTime
   var resendAfter: UnixTime
   var endedAt: UnixTime?

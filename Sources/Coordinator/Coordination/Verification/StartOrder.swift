@@ -11,6 +11,8 @@ struct StartOrder: CommandOrder {
   let app: AppProfile
   let number: PhoneNumber
   var languageCode: String?
+  /// Values of the template's own variables.
+  var variables: [String: String] = [:]
   var address: ClientAddress?
   let claim: RequesterClaim
   var fixedCode: String?
@@ -114,7 +116,9 @@ struct StartDecoder: Sendable {
     let key = VerificationKey(
       phoneNumber: number.e164, app: app.id, purpose: purpose,
       subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
-    let identity = StartIdentity(key, claim, action: command.proof?.recaptchaAction ?? "")
+    let variables = try CommandFields.variables(of: command, app)
+    let identity = StartIdentity(
+      key, claim, action: command.proof?.recaptchaAction ?? "", variables: variables)
     var proof: ProofOrder?
     if fixedCode == nil {
       do throws(APIError) {
@@ -130,10 +134,11 @@ struct StartDecoder: Sendable {
     var order = StartOrder(
       app, number, key,
       try fresh(
-        app, key, region: number.regionKey, languageCode, fixedCode: fixedCode,
+        app, key, region: number.regionKey, languageCode, variables, fixedCode: fixedCode,
         askedLate: CommandAge.isLate(envelope.timestamp, at: now), at: now),
       claim, message: envelope.identity, service)
     order.languageCode = languageCode
+    order.variables = variables
     order.address = address
     order.fixedCode = fixedCode
     order.proof = proof
@@ -154,10 +159,11 @@ struct StartDecoder: Sendable {
     var order = StartOrder(
       app, number, key,
       try fresh(
-        app, key, region: number.regionKey, waiting.languageCode, fixedCode: nil,
+        app, key, region: number.regionKey, waiting.languageCode, waiting.variables ?? [:], fixedCode: nil,
         askedLate: waiting.askedLate, at: now),
       RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), message: nil, service)
     order.languageCode = waiting.languageCode
+    order.variables = waiting.variables ?? [:]
     order.address = waiting.network.map(ClientAddress.init(network:))
     order.proof = ProofOrder(isBinding: true, evidence: .assessed(proof))
     order.fingerprint = waiting.fingerprint
@@ -197,15 +203,17 @@ struct StartDecoder: Sendable {
   }
 
   private func fresh(
-    _ app: AppProfile, _ key: VerificationKey, region: String, _ languageCode: String?, fixedCode: String?,
-    askedLate: Bool, at now: UnixTime
+    _ app: AppProfile, _ key: VerificationKey, region: String, _ languageCode: String?,
+    _ variables: [String: String], fixedCode: String?, askedLate: Bool, at now: UnixTime
   ) throws(APIError) -> FreshVerification {
     let random = SecureRandom.bytes(VerificationID.randomBytes + VerificationCodes.seedLength)
     let id = VerificationID.text(at: now, random[..<VerificationID.randomBytes])
     func make(_ atRest: CodeAtRest) -> PhoneVerification {
-      PhoneVerification(
+      var verification = PhoneVerification(
         id: id, key, region: region, languageCode: languageCode, code: atRest, askedLate: askedLate, at: now,
         under: rules.policy)
+      verification.variables = variables
+      return verification
     }
     if let fixedCode {
       return FreshVerification(verification: make(service.codes.keep(fixedCode: fixedCode, for: id)), firstJob: nil)
@@ -247,11 +255,14 @@ struct StartIdentity: Sendable {
   let claim: RequesterClaim
   /// Action that the app passed to reCAPTCHA. Empty without one.
   let action: String
+  /// Values of the template's own variables.
+  let variables: [String: String]
 
-  init(_ key: VerificationKey, _ claim: RequesterClaim, action: String) {
+  init(_ key: VerificationKey, _ claim: RequesterClaim, action: String, variables: [String: String]) {
     self.key = key
     self.claim = claim
     self.action = action
+    self.variables = variables
   }
 
   fileprivate func plainFingerprint(isFormer: Bool) -> [UInt8] {
@@ -260,6 +271,6 @@ struct StartIdentity: Sendable {
       [
         key.app, key.phoneNumber, key.purpose.rawValue, key.subject ?? "",
         Base64URL.encode(claim.text(isFormer: isFormer)), action,
-      ])
+      ] + variables.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] })
   }
 }

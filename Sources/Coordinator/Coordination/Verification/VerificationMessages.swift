@@ -215,8 +215,9 @@ struct SMSJobs: Sendable {
   func body(
     of verification: PhoneVerification, message number: Int, code: String, app: AppProfile
   ) throws -> [UInt8] {
+    let custom = app.variables.merging(verification.variables) { _, given in given }
     var variables = SMSDispatchJob.Variables(
-      appName: app.name, domain: app.domain, androidHash: app.androidHash)
+      appName: app.name, domain: app.domain, androidHash: app.androidHash, custom: custom.isEmpty ? nil : custom)
     func job() -> SMSDispatchJob {
       SMSDispatchJob(
         to: verification.phoneNumber,

@@ -151,6 +151,8 @@ extension PhoneVerification: StoredRecord {
     // As a rule only the first requester has a handle.
     let handles: HandleSet? = verification.flatMap { $0.handles.isEmpty ? nil : $0.handles }
     self.handles = try fields.json(22, handles) ?? HandleSet()
+    let variables = verification.flatMap { $0.variables.isEmpty ? nil : $0.variables }
+    self.variables = try fields.json(23, variables) ?? [:]
   }
 }
 

@@ -171,6 +171,7 @@ extension VerificationService {
       metrics.count(refusal, in: &set)
       asked.wait = refusal.wait
     }
+    if !order.variables.isEmpty { asked.verification.variables = order.variables }
     let event: VerificationEvent
     if let known {
       asked.handle = known

@@ -30,6 +30,7 @@ enum MailCommand {
     let from, template, language, code, link, appName, change, secondFactor: String?
     let subject, textFile, htmlFile: String?
     let unsubscribe, id: String?
+    let custom: [String: String]
     let address: String
 
     init(_ reader: OptionReader) {
@@ -43,6 +44,7 @@ enum MailCommand {
       change = reader.text("change", "TEXT", "Variable of the template security-notice: the event.")
       secondFactor = reader.text(
         "second-factor", "NAME", "Variable of the template second-factor-reversal: the new second factor.")
+      custom = CustomVariableOption.read(reader)
       subject = reader.text("subject", "TEXT", "Instead of --template, with --text-file.")
       textFile = reader.text("text-file", "FILE", "Text, UTF-8.")
       htmlFile = reader.text("html-file", "FILE", "The same as HTML.")
@@ -152,7 +154,7 @@ extension MailCommand.Content {
       name: template, languageCode: language,
       variables: MailRelayJob.Variables(
         code: code.map { SecretField(Secret($0)) }, link: link.map { SecretField(Secret($0)) }, appName: appName,
-        change: change, secondFactor: secondFactor))
+        change: change, secondFactor: secondFactor, custom: custom.isEmpty ? nil : custom))
   }
 
   private static func file(_ path: String) throws(CommandLineError) -> String {

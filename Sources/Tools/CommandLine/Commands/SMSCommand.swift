@@ -18,6 +18,7 @@ enum SMSCommand {
       let template, language, templates: String?
       let code, appName, domain, androidHash: String?
       let transliteration, text: String?
+      let custom: [String: String]
 
       init(_ reader: OptionReader) {
         template = reader.text("template", "NAME", "Template instead of TEXT: verification.")
@@ -28,6 +29,7 @@ enum SMSCommand {
         appName = reader.text("app-name", "NAME", "Name in the template: 'Example App' unless given.")
         domain = reader.text("domain", "DOMAIN", "Domain of the last line, for iPhones.")
         androidHash = reader.text("android-hash", "HASH", "Hash of the last line, for an Android app.")
+        custom = CustomVariableOption.read(reader)
         transliteration = reader.text(
           "transliteration", "FILE", "Characters that may be replaced: Config/transliteration.json5.")
         text = reader.optionalOperand("TEXT", "Text: standard input unless given.")
@@ -57,10 +59,11 @@ enum SMSCommand {
       do {
         let templates = try SMSTemplates(
           directory: options.templates ?? TemplatesCommand.defaultDirectory, defaultLanguage: "en")
-        return try templates.render(template, languageCode: options.language, variables: variables)
+        return try templates.render(
+          template, languageCode: options.language, variables: variables, custom: options.custom)
       } catch let error as WorkerError {
         throw CommandLineError(.noInput, error.message)
-      } catch let error as SMSTemplateProblem {
+      } catch let error as TemplateProblem {
         throw CommandLineError(.badInput, error.description)
       }
     }

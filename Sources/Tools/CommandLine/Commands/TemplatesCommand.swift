@@ -1,20 +1,23 @@
 import CountersignEncoding
 import JobEngine
+import Mail
 import SMS
 import ServiceRuntime
 
 enum TemplatesCommand {
   static let group = CommandEntry(
-    "templates", "Checks the texts of verification messages.", [CommandEntry(Check.self)])
+    "templates", "Checks the texts of SMS and mail.", [CommandEntry(Check.self)])
 
   static let defaultDirectory = "Config/templates/sms"
+  private static let defaultMailDirectory = "Config/templates/mail"
 
   enum Check: OperatorCommand {
     static let syntax = CommandSyntax(
       "check", "Lists problems of the templates. Exit code 1 when there are any.",
       discussion: """
-        Problems are a missing variable, a text that takes a second segment, a name whose direction would leak, and signs of
-        phishing: links, domains, other numbers, words in letters of several scripts.
+        Problems are a missing or unknown variable, one that other languages have, a code that comes twice, an SMS that takes a
+        second segment, a name whose direction would leak, and signs of phishing in an SMS: links, domains, other numbers, words
+        in letters of several scripts. Notes, which are no problems, tell what the longest values of your own variables cost.
         """,
       options: Options.self)
 
@@ -26,18 +29,24 @@ enum TemplatesCommand {
         domain = reader.text("domain", "DOMAIN", "Domain that has to fit in: example.com unless given.")
         language = reader.text("language", "CODE", "Default language, which must be present: en unless given.")
         directory = reader.optionalOperand(
-          "DIRECTORY", "Directory of the <language>.json: Config/templates/sms unless given.")
+          "DIRECTORY",
+          "Directory of the <language>.json, with layout.html for mail: both of Config/templates unless given.")
       }
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let report: TemplateLinter.Report
+      var report = TemplateReport()
       do {
         let linter = try TemplateLinter(
           appName: options.appName ?? "Example App", domain: options.domain ?? "example.com")
-        report = try linter.check(
-          directory: options.directory ?? defaultDirectory, defaultLanguage: options.language ?? "en")
-      } catch let error as SMSTemplateProblem {
+        for directory in options.directory.map({ [$0] }) ?? [defaultDirectory, defaultMailDirectory] {
+          let language = options.language ?? "en"
+          report.add(
+            try MailTemplateLinter.isDirectory(directory)
+              ? MailTemplateLinter.check(directory: directory, defaultLanguage: language)
+              : linter.check(directory: directory, defaultLanguage: language))
+        }
+      } catch let error as TemplateProblem {
         throw CommandLineError(.badInput, error.description)
       } catch let error as WorkerError {
         throw CommandLineError(.noInput, error.message)
@@ -46,21 +55,27 @@ enum TemplatesCommand {
         text: text(report), json: json(report), exitCode: report.findings.isEmpty ? .success : .failure)
     }
 
-    private static func text(_ report: TemplateLinter.Report) -> String {
-      let sum = "\(report.files) files, \(report.wordings) wordings: "
-      guard !report.findings.isEmpty else { return sum + "no problems" }
-      let count = report.findings.count == 1 ? "1 problem" : "\(report.findings.count) problems"
-      return (report.findings.map(\.description) + [sum + count]).joined(separator: "\n")
+    private static func text(_ report: TemplateReport) -> String {
+      let count =
+        switch report.findings.count {
+        case 0: "no problems"
+        case 1: "1 problem"
+        default: "\(report.findings.count) problems"
+        }
+      let lines = report.notes.map { "note: \($0)" } + report.findings.map(\.description)
+      return (lines + ["\(report.files) files, \(report.wordings) wordings: \(count)"]).joined(separator: "\n")
     }
 
-    private static func json(_ report: TemplateLinter.Report) -> JSONValue {
+    private static func json(_ report: TemplateReport) -> JSONValue {
       .object([
         "files": .integer(Int64(report.files)), "wordings": .integer(Int64(report.wordings)),
-        "findings": .array(
-          report.findings.map {
-            .object(["file": .text($0.file), "place": .text($0.place), "problem": .text($0.problem)])
-          }),
+        "findings": list(report.findings, "problem"), "notes": list(report.notes, "note"),
       ])
+    }
+
+    private static func list(_ findings: [TemplateFinding], _ what: String) -> JSONValue {
+      .array(
+        findings.map { .object(["file": .text($0.file), "place": .text($0.place), what: .text($0.problem)]) })
     }
   }
 }

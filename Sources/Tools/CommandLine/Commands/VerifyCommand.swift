@@ -49,6 +49,7 @@ extension VerifyCommand {
       let subject, requester: String?
       let receipt, secret, recaptchaToken: String?
       let number: String
+      let variables: [String: String]
 
       init(_ reader: OptionReader) {
         app = reader.text("app", "APP", "App: com.example.app unless given.")
@@ -63,6 +64,7 @@ extension VerifyCommand {
         secret = reader.text("secret", "SECRET", "Secret that was pushed to the device.")
         recaptchaToken = reader.text(
           "recaptcha-token", "TOKEN", "Token that reCAPTCHA gave the app, instead of receipt and secret.")
+        variables = CustomVariableOption.read(reader)
         number = reader.operand("NUMBER", "Phone number, E.164, or national with --region.")
       }
 
@@ -91,6 +93,7 @@ extension VerifyCommand {
       command.purpose = options.purpose
       command.subject = options.subject
       command.requester = options.requester
+      command.variables = options.variables.isEmpty ? nil : options.variables
       let isAssessed = options.recaptchaToken != nil && context.global.timeout == nil
       let reply = try await context.backend().send(
         command, timeout: isAssessed ? assessmentTimeout : context.timeout)

@@ -92,7 +92,7 @@ public struct MailTemplateSettings: Sendable {
     let language = section.string(
       "defaultLanguage", default: "en", "The language for recipients whose own has no file.")
     appName = section.optionalString("appName", "The app name for jobs without variables.appName.")
-    if let appName, let problem = MailVariable.appName.problem(with: appName) { section.problem("appName", problem) }
+    if let appName, let problem = MailVariables.appName(appName) { section.problem("appName", problem) }
     do {
       templates = try MailTemplates(directory: directory, defaultLanguage: language)
     } catch {

@@ -23,7 +23,8 @@ struct MailComposer: Sendable {
       return checked(subject, text, html)
     case .template(let name, let languageCode, let variables):
       do {
-        return fill(name, languageCode, try open(variables, of: job, messageID: messageID))
+        let values = try open(variables, of: job, messageID: messageID)
+        return fill(name, languageCode, values, variables.custom ?? [:])
       } catch {
         return .invalid(error)
       }
@@ -50,11 +51,13 @@ struct MailComposer: Sendable {
     return try field.open(with: keys, for: context, field: "variables.\(name)").reveal()
   }
 
-  private func fill(_ name: String, _ languageCode: String?, _ values: [String: String]) -> Outcome {
+  private func fill(
+    _ name: String, _ languageCode: String?, _ values: [String: String], _ custom: [String: String]
+  ) -> Outcome {
     do {
-      return .text(try templates.render(name, languageCode: languageCode, variables: values))
+      return .text(try templates.render(name, languageCode: languageCode, variables: values, custom: custom))
     } catch {
-      return .refused(Reason(error.code.rawValue, error.detail))
+      return .refused(error.reason)
     }
   }
 

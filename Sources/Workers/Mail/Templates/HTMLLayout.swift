@@ -1,15 +1,29 @@
+import JobEngine
+
 /// Styles are attributes of the elements, because many mail clients drop style sheets.
 struct HTMLLayout: Sendable {
   private let source: String
 
   static let marks = ["{language}", "{direction}", "{title}", "{content}"]
 
-  init(_ source: String) throws(MailTemplateText.Problem) {
+  init(_ source: String) throws(TemplateFault) {
     for mark in Self.marks where !source.contains(mark) {
-      throw MailTemplateText.Problem(message: "does not contain \(mark)")
+      throw TemplateFault("does not contain \(mark)")
     }
     self.source = source
   }
+
+  init(directory: String) throws(WorkerError) {
+    let path = "\(directory)/\(Self.fileName)"
+    let source = String(decoding: try DataFile.read(path, maxBytes: TemplateFiles.maxBytes), as: UTF8.self)
+    do {
+      try self.init(source)
+    } catch {
+      throw WorkerError(.invalidTemplate, "\(path) \(error.message)")
+    }
+  }
+
+  static let fileName = "layout.html"
 
   func document(title: String, language: String, isRightToLeft: Bool, content: String) -> String {
     let values = [

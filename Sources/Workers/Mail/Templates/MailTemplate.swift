@@ -1,73 +1,92 @@
+import JobEngine
+
 struct MailTemplate: Sendable {
   enum Kind: Sendable { case text, code, button, small }
 
   struct Block: Sendable {
     let kind: Kind
-    let text: MailTemplateText
+    let text: TemplateText
     /// Variable without which the block is left out.
-    let condition: MailVariable?
+    let condition: TemplateVariable?
 
     /// A button needs its link, whatever its label says.
-    var variables: [MailVariable] { text.variables + (kind == .button ? [.link] : []) }
+    var variables: [TemplateVariable] { text.variables + (kind == .button ? [.link] : []) }
   }
 
-  private let subject: MailTemplateText
-  private let alternatives: [MailVariable]
+  private let subject: TemplateText
+  private let alternatives: [TemplateVariable]
   private let blocks: [Block]
   private let isRightToLeft: Bool
 
-  init(_ file: MailTemplateFile.Template, isRightToLeft: Bool) throws(MailTemplateText.Problem) {
+  init(
+    _ file: MailTemplateFile.Template, _ known: TemplateVariables, isRightToLeft: Bool
+  ) throws(TemplateFault) {
     self.isRightToLeft = isRightToLeft
-    subject = try Self.parse(file.subject, "subject")
-    alternatives = try (file.oneOf ?? []).map { (name) throws(MailTemplateText.Problem) in
-      try Self.variable(name, "oneOf")
+    subject = try Self.parse(file.subject, known, "subject")
+    alternatives = try (file.oneOf ?? []).map { (name) throws(TemplateFault) in
+      try Self.variable(name, known, "oneOf")
     }
     var blocks: [Block] = []
-    for (index, block) in file.blocks.enumerated() { blocks.append(try Self.parse(block, "blocks[\(index)]")) }
-    guard !blocks.isEmpty else { throw MailTemplateText.Problem(message: "blocks: is empty") }
+    for (index, block) in file.blocks.enumerated() { blocks.append(try Self.parse(block, known, "blocks[\(index)]")) }
+    guard !blocks.isEmpty else { throw TemplateFault("blocks: is empty") }
     self.blocks = blocks
   }
 
-  private static func parse(_ block: MailTemplateFile.Block, _ place: String) throws(MailTemplateText.Problem) -> Block
-  {
+  private static func parse(
+    _ block: MailTemplateFile.Block, _ known: TemplateVariables, _ place: String
+  ) throws(TemplateFault) -> Block {
     let given: [(Kind, String?)] = [
       (.text, block.text), (.code, block.code), (.button, block.button), (.small, block.small),
     ]
     let found = given.compactMap { kind, source in source.map { (kind, $0) } }
     guard found.count == 1 else {
-      throw MailTemplateText.Problem(message: "\(place): must have one of text, code, button and small")
+      throw TemplateFault("\(place): must have one of text, code, button and small")
     }
-    let text = try parse(found[0].1, place)
-    let condition = try block.if.map { (name) throws(MailTemplateText.Problem) in try variable(name, "\(place).if") }
+    let text = try parse(found[0].1, known, place)
+    let condition = try block.if.map { (name) throws(TemplateFault) in try variable(name, known, "\(place).if") }
     return Block(kind: found[0].0, text: text, condition: condition)
   }
 
-  private static func variable(_ name: String, _ place: String) throws(MailTemplateText.Problem) -> MailVariable {
-    guard let variable = MailVariable(rawValue: name) else {
-      throw MailTemplateText.Problem(message: "\(place): '\(name)' is not a variable")
+  private static func variable(
+    _ name: String, _ known: TemplateVariables, _ place: String
+  ) throws(TemplateFault) -> TemplateVariable {
+    do {
+      return try known.named(name)
+    } catch {
+      throw TemplateFault("\(place): \(error.message)")
     }
-    return variable
   }
 
-  private static func parse(_ source: String, _ place: String) throws(MailTemplateText.Problem) -> MailTemplateText {
+  /// In Unicode scalars.
+  static let maxLength = 1000
+
+  private static func parse(
+    _ source: String, _ known: TemplateVariables, _ place: String
+  ) throws(TemplateFault) -> TemplateText {
     do {
-      return try MailTemplateText(source)
+      return try TemplateText(source, known, lengths: 1...maxLength)
     } catch {
-      throw MailTemplateText.Problem(message: "\(place): \(error.message)")
+      throw TemplateFault("\(place): \(error.message)")
     }
   }
+
+  /// Variables of the subject and of all blocks.
+  var variables: Set<TemplateVariable> { Set(subject.variables + blocks.flatMap(\.variables)) }
+
+  /// Codes that a mail with all its blocks shows.
+  var codes: Int { (subject.variables + blocks.flatMap(\.text.variables)).count(where: { $0 == .code }) }
 
   /// All of them, if one of several is enough.
-  func missing(_ values: [MailVariable: String]) -> [MailVariable] {
+  func missing(_ values: [TemplateVariable: String]) -> [TemplateVariable] {
     if !alternatives.isEmpty, alternatives.allSatisfy({ values[$0] == nil }) { return alternatives }
     return (subject.variables + shown(values).flatMap(\.variables)).filter { values[$0] == nil }
   }
 
-  private func shown(_ values: [MailVariable: String]) -> [Block] {
+  private func shown(_ values: [TemplateVariable: String]) -> [Block] {
     blocks.filter { block in block.condition.map { values[$0] != nil } ?? true }
   }
 
-  func render(_ values: [MailVariable: String], _ layout: HTMLLayout, language: String) -> MailText {
+  func render(_ values: [TemplateVariable: String], _ layout: HTMLLayout, language: String) -> MailText {
     let shown = shown(values)
     let subject = subject.filled(with: values)
     return MailText(
@@ -77,7 +96,7 @@ struct MailTemplate: Sendable {
         content: shown.map { html($0, values) }.joined(separator: "\n")))
   }
 
-  private func plain(_ block: Block, _ values: [MailVariable: String]) -> String {
+  private func plain(_ block: Block, _ values: [TemplateVariable: String]) -> String {
     // First strong isolate: a name of the other direction does not move the words around it.
     let text = block.text.filled(with: values) { self.isRightToLeft ? "\u{2068}\($0)\u{2069}" : $0 }
     return switch block.kind {
@@ -88,7 +107,7 @@ struct MailTemplate: Sendable {
     }
   }
 
-  private func html(_ block: Block, _ values: [MailVariable: String]) -> String {
+  private func html(_ block: Block, _ values: [TemplateVariable: String]) -> String {
     let text = block.text.filled(with: values) { "<bdi>\(HTMLLayout.escaped($0))</bdi>" }
     return switch block.kind {
     case .text: HTMLLayout.paragraph(text)

@@ -1,6 +1,7 @@
+import JobEngine
+
 /// The form of a file `<language>.json` in the template directory.
-struct MailTemplateFile: Decodable, Sendable {
-  /// The language tag (BCP 47). Its file has the same name.
+struct MailTemplateFile: TemplateFile {
   let language: String
   let aliases: [String]?
   /// `rtl` for scripts that are written from right to left.

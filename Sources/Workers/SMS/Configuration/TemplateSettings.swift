@@ -19,7 +19,7 @@ public struct TemplateSettings: Sendable {
       "defaultLanguage", default: "en", "The language for jobs whose own has no file.")
     appName = section.optionalString("appName", "The name for jobs without variables.appName.")
     templates = Self.read(directory, defaultLanguage, section)
-    if let appName, let problem = TemplateVariable.appName.problem(with: appName) {
+    if let appName, let problem = SMSVariables.appName(appName) {
       section.problem("appName", problem)
     }
   }

@@ -51,7 +51,8 @@ struct SMSComposer: Sendable {
     values["domain"] = variables.domain
     values["androidHash"] = variables.androidHash
     do {
-      let text = try templates.render(name, languageCode: languageCode, variables: values)
+      let text = try templates.render(
+        name, languageCode: languageCode, variables: values, custom: variables.custom ?? [:])
       // An app name may look like such a line too, if it stands alone on the last line.
       let line = DomainBoundCode.line(of: text.text)
       guard line == nil || line.map(String.init) == Self.domainLine(values) else {
@@ -59,7 +60,7 @@ struct SMSComposer: Sendable {
       }
       return bounded(text)
     } catch {
-      return .refused(Reason(error.code.rawValue, error.detail))
+      return .refused(error.reason)
     }
   }
 

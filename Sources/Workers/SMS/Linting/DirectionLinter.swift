@@ -1,9 +1,10 @@
 import CountersignEncoding
+import JobEngine
 
 /// Checks the direction of texts that are written from right to left (Unicode Standard Annex 9): a name of the other
 /// direction without isolates reorders the words and the full stop around it.
 enum DirectionLinter {
-  static func problems(_ text: SMSTemplateText) -> [String] {
+  static func problems(_ text: TemplateText) -> [String] {
     let scalars = Array(text.skeleton.unicodeScalars)
     let isRightToLeft = scalars.contains { $0.isRightToLeftLetter }
     var problems = marks(scalars, isRightToLeft)
@@ -12,8 +13,9 @@ enum DirectionLinter {
         problems.append(
           "begins with a letter of the other direction, which reverses the whole line: put it in isolates")
       }
-      if !isIsolated(scalars) {
-        problems.append("must have {appName} between \\u2068 and \\u2069, so that its direction does not leak")
+      if let mark = unisolated(scalars) {
+        let name = text.readable(String(mark))
+        problems.append("must have \(name) between \\u2068 and \\u2069, so that its direction does not leak")
       }
     }
     return problems
@@ -41,19 +43,20 @@ enum DirectionLinter {
       if scalar.isIsolateStart { depth += 1 }
       if scalar.isIsolateEnd { depth -= 1 }
       // A name may have either direction.
-      if depth <= 0, scalar.properties.isAlphabetic || scalar == SMSTemplateText.name { return scalar }
+      if depth <= 0, scalar.properties.isAlphabetic || PhishingSigns.marks.contains(scalar) { return scalar }
     }
     return nil
   }
 
-  private static func isIsolated(_ scalars: [Unicode.Scalar]) -> Bool {
+  /// First variable that is not between isolates. The code has no letters.
+  private static func unisolated(_ scalars: [Unicode.Scalar]) -> Unicode.Scalar? {
     var depth = 0
     for scalar in scalars {
       if scalar.isIsolateStart { depth += 1 }
       if scalar.isIsolateEnd { depth -= 1 }
-      if scalar == SMSTemplateText.name, depth == 0 { return false }
+      if PhishingSigns.marks.contains(scalar), depth == 0 { return scalar }
     }
-    return true
+    return nil
   }
 }
 

@@ -1,7 +1,9 @@
+import JobEngine
+
 /// Finds letters that look like others: readers overlook a Cyrillic о in a Latin word, and filters of words miss the
 /// word.
 enum ScriptLinter {
-  static func problems(_ text: SMSTemplateText) -> [String] {
+  static func problems(_ text: TemplateText) -> [String] {
     let scalars = Array(text.skeleton.unicodeScalars)
     var problems: [String] = []
     if let scalar = scalars.first(where: isDisguised) {

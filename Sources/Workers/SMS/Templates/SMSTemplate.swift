@@ -1,34 +1,50 @@
+import JobEngine
+
 struct SMSTemplate: Sendable {
-  private let plain: [SMSTemplateText]
-  private let domainBound: [SMSTemplateText]
+  private let plain: [TemplateText]
+  private let domainBound: [TemplateText]
   private let requiredPlain: [TemplateVariable]
   private let requiredDomainBound: [TemplateVariable]
 
-  init(_ forms: TemplateFile.Forms) throws(SMSTemplateText.Problem) {
-    plain = try Self.parse(forms.plain, "plain")
-    domainBound = try Self.parse(forms.domainBound, "domainBound")
+  init(_ forms: SMSTemplateFile.Forms, _ known: TemplateVariables) throws(TemplateFault) {
+    plain = try Self.parse(forms.plain, "plain", known)
+    domainBound = try Self.parse(forms.domainBound, "domainBound", known)
     requiredPlain = Self.variables(plain)
     requiredDomainBound = Self.variables(domainBound)
   }
 
-  private static func parse(_ sources: [String], _ form: String) throws(SMSTemplateText.Problem) -> [SMSTemplateText] {
-    guard !sources.isEmpty else { throw SMSTemplateText.Problem("\(form): has no text") }
-    var texts: [SMSTemplateText] = []
+  private static func parse(
+    _ sources: [String], _ form: String, _ known: TemplateVariables
+  ) throws(TemplateFault) -> [TemplateText] {
+    guard !sources.isEmpty else { throw TemplateFault("\(form): has no text") }
+    var texts: [TemplateText] = []
     for (index, source) in sources.enumerated() {
       do {
-        texts.append(try SMSTemplateText(source))
+        texts.append(try text(source, known))
       } catch {
-        throw SMSTemplateText.Problem("\(form)[\(index)]: \(error.message)")
+        throw TemplateFault("\(form)[\(index)]: \(error.message)")
       }
     }
     return texts
   }
 
-  private static func variables(_ texts: [SMSTemplateText]) -> [TemplateVariable] {
+  /// In Unicode scalars.
+  static let maxLength = 300
+
+  static func text(_ source: String, _ known: TemplateVariables) throws(TemplateFault) -> TemplateText {
+    let text = try TemplateText(source, known, lengths: 0...maxLength, allowsLineFeeds: true)
+    guard text.variables.contains(.code) else { throw TemplateFault("does not contain {code}") }
+    return text
+  }
+
+  private static func variables(_ texts: [TemplateText]) -> [TemplateVariable] {
     var variables: [TemplateVariable] = []
     for variable in texts.flatMap(\.variables) where !variables.contains(variable) { variables.append(variable) }
     return variables
   }
+
+  /// Variables of all its wordings.
+  var variables: Set<TemplateVariable> { Set(requiredPlain + requiredDomainBound) }
 
   func required(_ tail: MessageTail?) -> [TemplateVariable] { tail == nil ? requiredPlain : requiredDomainBound }
 
@@ -44,7 +60,7 @@ struct SMSTemplate: Sendable {
     return best ?? SMSText("")
   }
 
-  private func texts(_ tail: MessageTail?) -> [SMSTemplateText] { tail == nil ? plain : domainBound }
+  private func texts(_ tail: MessageTail?) -> [TemplateText] { tail == nil ? plain : domainBound }
 }
 
 /// Last line of a message, by which a phone finds the code and its app or domain. There is only one; the job chooses
