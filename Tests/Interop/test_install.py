@@ -14,7 +14,7 @@ import urllib.request
 import process
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import Client, Refused
 from installed import UNITS, Machine
 from samples import new_number
 from waiting import eventually
@@ -399,8 +399,7 @@ class RunTest(unittest.TestCase):
         cls.machine.replace(f"{ETC}/sms-worker-1.env", r"8091", str(process.free_port()))
         cls.checked = cls.machine.install(*INSTALLED)[1]
         stack.stop_for_class(cls, "coordinator", "sms-worker-1", "sms-worker-2")
-        for name in ["coordinator", "sms-worker@1"]:
-            cls.machine.start(cls, name, cls.logs / name)
+        cls.ends = {name: cls.machine.start(cls, name, cls.logs / name) for name in ["coordinator", "sms-worker@1"]}
 
     def ready(self, name):
         try:
@@ -416,15 +415,46 @@ class RunTest(unittest.TestCase):
         for name in ["coordinator", "sms-worker-1", "accounts", "gateway-1"]:
             self.assertIn(f"{name}: the configuration is right", self.checked)
 
+    def start(self, client):
+        """A verification: its number, its ID and its code."""
+        number = new_number("+49160")
+        started = client.command("verification.start", {"phoneNumber": number, "app": APP})
+        return number, started["verificationID"], simulator.code(simulator.message(number)["body"])
+
+    def check(self, client, number, verification, code):
+        approved = client.command("verification.check", {"verificationID": verification, "code": code})
+        self.assertEqual(approved["phoneNumber"], number)
+
+    def test_a_backup_is_restored_by_the_commands_of_the_page(self):
+        """For the coordinator in the place of accounts."""
+        for name in self.ports:
+            eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
+        page = (stack.ROOT / "docs/operations.md").read_text()
+        backup = re.search(r'`(\(umask 077; sqlite3 FILE "\.backup COPY"\))`', page).group(1)
+        [restore] = re.findall(r"^systemctl stop countersign-accounts\n(.*?)\nsystemctl start", page, re.MULTILINE | re.DOTALL)
+        files = {"FILE": "/var/lib/countersign-coordinator/coordinator.sqlite", "COPY": "/var/backups/coordinator.sqlite"}
+        client = Client.of(self)
+        known = self.start(client)
+        self.shell(re.sub("FILE|COPY", lambda name: files[name[0]], backup))
+        unknown = self.start(client)
+        self.assertEqual(self.ends["coordinator"](), 0, self.said())
+        self.shell(restore.replace("accounts", "coordinator"))
+        self.machine.start(type(self), "coordinator", self.logs / "restored")
+        eventually(self.said, lambda: self.ready("coordinator"), process.READY_SECONDS)
+        self.check(client, *known)
+        with self.assertRaises(Refused) as refused:
+            self.check(client, *unknown)
+        self.assertEqual(refused.exception.code, "INVALID_SESSION_INFO")
+
+    def shell(self, commands):
+        code, said = self.machine.run("bash", "-ec", commands)
+        self.assertEqual(code, 0, said)
+
     def test_a_number_is_verified_and_a_removal_leaves_what_is_not_the_versions(self):
         for name in self.ports:
             eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
         client = Client.of(self)
-        number = new_number("+49160")
-        started = client.command("verification.start", {"phoneNumber": number, "app": APP})
-        code = simulator.code(simulator.message(number)["body"])
-        approved = client.command("verification.check", {"verificationID": started["verificationID"], "code": code})
-        self.assertEqual(approved["phoneNumber"], number)
+        self.check(client, *self.start(client))
         self.assertTrue(self.machine.path("/var/lib/countersign-coordinator/coordinator.sqlite").exists())
         self.assertTrue(self.machine.path("/var/lib/countersign-sms-worker/ledger.sqlite").exists())
 
