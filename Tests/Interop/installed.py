@@ -86,7 +86,7 @@ case " $* " in *" enable "*) exec {shutil.which("systemctl")} --root=/ "$@" ;; *
         self.run("chown", f"countersign-{process}:", path)
 
     def start(self, tests, name, log):
-        """Starts the program of a unit as systemd would: its user, variables, state directory, copy of the keys."""
+        """Starts the program of a unit as systemd would: its user, variables, state directory, copy of the keys. Returns its end."""
         unit, _, instance = name.partition("@")
         text = self.path(f"{UNITS}/countersign-{unit}{'@' if instance else ''}.service").read_text()
         lines = [line.replace("%i", instance).partition("=") for line in text.splitlines() if not line.startswith("#")]
@@ -110,6 +110,7 @@ case " $* " in *" enable "*) exec {shutil.which("systemctl")} --root=/ "$@" ;; *
 
         def end():
             started.terminate()
-            started.wait(timeout=END_SECONDS)
+            return started.wait(timeout=END_SECONDS)
 
         tests.addClassCleanup(end)
+        return end

@@ -14,7 +14,7 @@ import urllib.request
 import process
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import Client, Refused
 from installed import UNITS, Machine
 from samples import new_number
 from waiting import eventually
@@ -279,16 +279,21 @@ class PackageTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory(prefix="countersign-")
         cls.addClassCleanup(directory.cleanup)
         cls.packages = pathlib.Path(directory.name)
+        cls.first = cls.made("1.0.0")
         cls.machine = Machine(cls)
 
-    def package(self, version):
+    @classmethod
+    def made(cls, version):
+        """The packages of a version, each by the name of its process; that of all has the name countersign."""
         done = subprocess.run(
             [stack.ROOT / "deploy/package", version], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=300, check=False,
             env={"PATH": os.environ["PATH"], "COUNTERSIGN_PROGRAMS": str(process.BINARIES),
-                 "COUNTERSIGN_PACKAGES": str(self.packages)})
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return next(self.packages.glob(f"countersign_{version}_*.deb"))
+                 "COUNTERSIGN_PACKAGES": str(cls.packages)})
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+        files = cls.packages.glob(f"countersign*_{version}_*.deb")
+        return {file.name.partition("_")[0].removeprefix("countersign-"): file for file in files}
 
     def dpkg(self, *arguments):
         code, said = self.machine.run("dpkg", "--no-triggers", *arguments)
@@ -299,7 +304,9 @@ class PackageTest(unittest.TestCase):
         return {path: value for path, value in files(self.machine).items() if path.startswith("etc/countersign")}
 
     def test_installation_upgrade_and_purge(self):
-        said = self.dpkg("--install", self.package("1.0.0"))
+        self.assertEqual(self.first.keys(), {"countersign", "common", "coordinator", "accounts", "gateway", "sms-worker",
+                                        "push-worker", "mail-worker", "revocation-worker"})
+        said = self.dpkg("--install", *self.first.values())
         self.assertIn("nothing to do; to set up a process", said)
         self.assertEqual(self.etc(), {})
         code, said = self.machine.run("countersign-install", "coordinator", "sms-worker@2")
@@ -313,20 +320,48 @@ class PackageTest(unittest.TestCase):
         self.machine.secret("twilio.password", "secret\n", "sms-worker")
         installed = self.etc()
 
-        said = self.dpkg("--install", self.package("1.0.1"))
+        said = self.dpkg("--install", *self.made("1.0.1").values())
         for name in ["coordinator", "sms-worker-2"]:
-            self.assertIn(f"{name}: the configuration is right", said)
-        self.assertNotIn("accounts", said)
+            self.assertEqual(said.count(f"{name}: the configuration is right"), 1, said)
+        self.assertNotIn("accounts: ", said)
         self.assertEqual(self.etc(), installed)
         code, said = self.machine.run("countersign-install", "--remove")
         self.assertEqual(code, 1)
         self.assertIn("apt remove countersign", said)
 
-        self.dpkg("--purge", "countersign")
+        self.dpkg("--purge", "countersign", "countersign-accounts", "countersign-sms-worker")
+        self.assertFalse(self.machine.path("/lib/systemd/system/countersign-accounts.service").exists())
+        code, said = self.machine.run("countersign-install", "accounts")
+        self.assertEqual(code, 1)
+        self.assertIn("apt install countersign-accounts", said)
+        # Of the two that were set up.
+        code, said = self.machine.run("countersign-install", "--again")
+        self.assertEqual(code, 0, said)
+        self.assertIn("coordinator: the configuration is right", said)
+        self.assertNotIn("sms-worker", said)
+
+        said = self.dpkg("--purge", *[name if name == "countersign" else f"countersign-{name}" for name in self.left()])
+        self.assertIn("kept: /etc/countersign", said)
         self.assertEqual(self.etc(), installed)
         for path in ["/usr/bin/coordinator", "/usr/sbin/countersign-install", "/usr/share/countersign",
                      "/lib/systemd/system/countersign.target"]:
             self.assertFalse(self.machine.path(path).exists(), path)
+
+    def left(self):
+        said = self.machine.run("dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", "countersign*")[1]
+        return [line.split()[0].removeprefix("countersign-") for line in said.splitlines() if line.endswith(" installed")]
+
+    def test_a_machine_has_the_processes_of_its_packages(self):
+        code, said = self.machine.run("dpkg", "--no-triggers", "--install", self.first["gateway"])
+        self.assertNotEqual(code, 0, "without countersign-common")
+        self.dpkg("--install", self.first["common"], self.first["gateway"])
+        self.addCleanup(self.dpkg, "--purge", "countersign-common", "countersign-gateway")
+        self.assertEqual(sorted(self.left()), ["common", "gateway"])
+        self.assertFalse(self.machine.path("/usr/bin/coordinator").exists())
+        unit = self.machine.path("/lib/systemd/system/countersign-gateway@.service").read_text()
+        page = re.search(r"^Documentation=file://(.*)$", unit, re.MULTILINE).group(1)
+        for path in [page, "/usr/share/doc/countersign-gateway/copyright", "/usr/share/countersign/docs/operations.md"]:
+            self.assertEqual(self.machine.run("test", "-f", path)[0], 0, path)
 
 
 @ONLY_ROOT
@@ -364,8 +399,7 @@ class RunTest(unittest.TestCase):
         cls.machine.replace(f"{ETC}/sms-worker-1.env", r"8091", str(process.free_port()))
         cls.checked = cls.machine.install(*INSTALLED)[1]
         stack.stop_for_class(cls, "coordinator", "sms-worker-1", "sms-worker-2")
-        for name in ["coordinator", "sms-worker@1"]:
-            cls.machine.start(cls, name, cls.logs / name)
+        cls.ends = {name: cls.machine.start(cls, name, cls.logs / name) for name in ["coordinator", "sms-worker@1"]}
 
     def ready(self, name):
         try:
@@ -381,15 +415,46 @@ class RunTest(unittest.TestCase):
         for name in ["coordinator", "sms-worker-1", "accounts", "gateway-1"]:
             self.assertIn(f"{name}: the configuration is right", self.checked)
 
+    def start(self, client):
+        """A verification: its number, its ID and its code."""
+        number = new_number("+49160")
+        started = client.command("verification.start", {"phoneNumber": number, "app": APP})
+        return number, started["verificationID"], simulator.code(simulator.message(number)["body"])
+
+    def check(self, client, number, verification, code):
+        approved = client.command("verification.check", {"verificationID": verification, "code": code})
+        self.assertEqual(approved["phoneNumber"], number)
+
+    def test_a_backup_is_restored_by_the_commands_of_the_page(self):
+        """For the coordinator in the place of accounts."""
+        for name in self.ports:
+            eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
+        page = (stack.ROOT / "docs/operations.md").read_text()
+        backup = re.search(r'`(\(umask 077; sqlite3 FILE "\.backup COPY"\))`', page).group(1)
+        [restore] = re.findall(r"^systemctl stop countersign-accounts\n(.*?)\nsystemctl start", page, re.MULTILINE | re.DOTALL)
+        files = {"FILE": "/var/lib/countersign-coordinator/coordinator.sqlite", "COPY": "/var/backups/coordinator.sqlite"}
+        client = Client.of(self)
+        known = self.start(client)
+        self.shell(re.sub("FILE|COPY", lambda name: files[name[0]], backup))
+        unknown = self.start(client)
+        self.assertEqual(self.ends["coordinator"](), 0, self.said())
+        self.shell(restore.replace("accounts", "coordinator"))
+        self.machine.start(type(self), "coordinator", self.logs / "restored")
+        eventually(self.said, lambda: self.ready("coordinator"), process.READY_SECONDS)
+        self.check(client, *known)
+        with self.assertRaises(Refused) as refused:
+            self.check(client, *unknown)
+        self.assertEqual(refused.exception.code, "INVALID_SESSION_INFO")
+
+    def shell(self, commands):
+        code, said = self.machine.run("bash", "-ec", commands)
+        self.assertEqual(code, 0, said)
+
     def test_a_number_is_verified_and_a_removal_leaves_what_is_not_the_versions(self):
         for name in self.ports:
             eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
         client = Client.of(self)
-        number = new_number("+49160")
-        started = client.command("verification.start", {"phoneNumber": number, "app": APP})
-        code = simulator.code(simulator.message(number)["body"])
-        approved = client.command("verification.check", {"verificationID": started["verificationID"], "code": code})
-        self.assertEqual(approved["phoneNumber"], number)
+        self.check(client, *self.start(client))
         self.assertTrue(self.machine.path("/var/lib/countersign-coordinator/coordinator.sqlite").exists())
         self.assertTrue(self.machine.path("/var/lib/countersign-sms-worker/ledger.sqlite").exists())
 

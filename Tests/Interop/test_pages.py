@@ -156,6 +156,16 @@ class FormTest(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertGreater(count, 20)
 
+    def test_the_page_on_operations_tells_how_to_change_each_secret(self):
+        """And names none that no configuration has."""
+        keys = set()
+        for path in (ROOT / "Config").glob("*.json5"):
+            if path.stem != "simulator":
+                keys |= set(re.findall(r"\b(\w+File): ", path.read_text()))
+        rows = table("docs/operations.md", "| key | of | to change it | what users notice |")
+        told = {span.rsplit(".", 1)[-1] for row in rows for span in code(row[0])} - {"keyID"}
+        self.assertEqual(told, keys - {"caFile"})
+
     def test_words_of_the_contract_are_in_the_code(self):
         count, wrong = 0, []
         for page, span in spans():

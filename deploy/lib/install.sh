@@ -180,11 +180,12 @@ take() {
   if [[ $(unit_of "$name") == *@ ]]; then instances+=("$name-$number"); else instances+=("$name"); fi
 }
 
-# What this script has installed here.
+# What this script has installed here. Not that of which the package is gone.
+#   take_known [PROCESS]
 take_known() {
   local name file
-  for name in "${PROCESSES[@]}"; do
-    if [[ ! -e $SAMPLES/$name.json5 ]]; then continue; fi
+  for name in "${@:-${PROCESSES[@]}}"; do
+    if [[ ! -e $SAMPLES/$name.json5 ]] || [[ -n $REMOVED_BY && ! -x $BIN/$name ]]; then continue; fi
     if [[ $(unit_of "$name") != *@ ]]; then take "$name"; fi
     for file in "$ETC/$name"-[1-9]*.env; do if [[ -e $file ]]; then take "$name@$(basename "${file##*-}" .env)"; fi; done
   done

@@ -210,7 +210,7 @@ tests_interop_modules() {
   for file in "$ROOT"/Tests/Interop/test_*.py; do
     name=$(basename "$file" .py)
     case $1:$name in
-      postgresql:test_postgresql* | postgresql:test_second_coordinator | postgresql:test_several_hosts) ;;
+      postgresql:test_postgresql* | postgresql:test_second_coordinator | postgresql:test_several_hosts | postgresql:test_upgrade) ;;
       # It waits for the life of tokens after each step.
       *:test_postgresql_rotation) if [[ ${COUNTERSIGN_TEST_ALL:-} == 1 ]]; then printf '%s\n' "$name"; fi ;;
       *) printf '%s\n' "$name" ;;

@@ -5,6 +5,9 @@ public struct PostgreSQLSchemaPart: Sendable, Hashable {
   /// Name of the part, `store`. The names of its tables and sequences begin with it or are told to the one who grants.
   public let name: String
   /// Script of each version, from 1: statements separated by semicolons. A released one is never changed.
+  ///
+  /// Each adds to what is there, and removes and renames nothing: processes of the version before go on beside those of
+  /// the new one, on the tables of the new one. So an added column is nullable or has a default.
   public let scripts: [String]
 
   public init(_ name: String, _ scripts: [String]) {
@@ -50,7 +53,7 @@ public enum PostgreSQLSchema {
     return versions
   }
 
-  /// Checks that the database has the version that this program needs.
+  /// Checks that the database has the version that this program needs, or a later one, whose scripts added to it.
   /// - Throws: ``StoreError/Code/missingRelation`` with the remedy, for a start that cannot go on.
   public static func check(
     _ parts: [PostgreSQLSchemaPart], _ session: PostgreSQLSession
@@ -61,15 +64,13 @@ public enum PostgreSQLSchema {
     }
   }
 
-  /// The difference between the version that a database has and the one that this program needs.
+  /// The remedy for a database that lacks tables, or has those of a version that this program cannot work on.
   public static func problem(_ part: PostgreSQLSchemaPart, _ found: Int?) -> String? {
     switch found {
     case nil:
       "the tables of '\(part.name)' are missing in the schema \(name): run 'countersign store create' as their owner"
     case let found? where found < part.version:
       "the tables of '\(part.name)' have version \(found), and this program needs \(part.version): run 'countersign store create' as their owner"
-    case let found? where found > part.version:
-      "the tables of '\(part.name)' have version \(found), and this program knows \(part.version): run the newer program"
     default: nil
     }
   }
@@ -86,7 +87,12 @@ public enum PostgreSQLSchema {
     var steps: [Step] = []
     for part in parts {
       let found = max(0, versions[part.name] ?? 0)
-      if found > part.version, let problem = problem(part, found) { throw StoreError(.schema, problem) }
+      guard found <= part.version else {
+        throw StoreError(
+          .schema,
+          "the tables of '\(part.name)' have version \(found), and this program knows \(part.version): run the newer program"
+        )
+      }
       for version in found..<part.version {
         try session.script(part.scripts[version])
         steps.append(Step(part: part.name, version: version + 1))

@@ -174,6 +174,16 @@ private struct Sample: Configuration {
       ])
   }
 
+  @Test func `A variable that is probably misspelled is a warning; one of another program is none`() throws {
+    let loaded = try load(
+      "{ broker: { url: 'h' } }", ["COUNTERSIGN_PREFETHC": "7", "COUNTERSIGN_STACK_DIRECTORY": "x", "PREFETHC": "7"])
+    #expect(
+      loaded.warnings.map(\.text) == [
+        "stands for no key (did you mean COUNTERSIGN_PREFETCH, which overrides prefetch?)"
+      ])
+    #expect(loaded.content.prefetch == 512)
+  }
+
   @Test func `Required keys are named with both ways to set them`() throws {
     try withTemporaryDirectory { directory in
       try write("{}", to: directory + "/c.json5")

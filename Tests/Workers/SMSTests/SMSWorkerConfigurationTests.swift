@@ -252,6 +252,12 @@ import Testing
     #expect(!text.contains("sesame"))
   }
 
+  @Test func `A misspelled type makes no problem of the keys that go with the right one`() throws {
+    let text = try problems("[{\(Self.twilio)}]".replacing("twilio\", ", with: "twillio\", "))
+    #expect(text.contains("lanes.0.type: must be one of twilio"), "\(text)")
+    #expect(!text.contains("unknown key"), "\(text)")
+  }
+
   @Test(
     arguments: [
       ("prefetsch: 3", "prefetsch: unknown key (did you mean prefetch?)"),

@@ -61,6 +61,7 @@ struct SQLiteStorage: ServiceStorage {
     switch error.code {
     case .notPermitted: return StartError(.noPermission, error.description, hint: hint)
     case .cannotOpen, .full, .io: return StartError(.ioError, error.description, hint: hint)
+    case .newerSchema: return StartError(.configuration, error.message, hint: nil)
     case .otherKind: return StartError(.configuration, error.message, hint: "see database.path")
     case .busy: return StartError(.unavailable, error.description, hint: "wait for the process that has it, or end it")
     default: return StartError(.internalError, error.description, hint: nil)

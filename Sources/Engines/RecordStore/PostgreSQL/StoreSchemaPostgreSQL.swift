@@ -2,7 +2,7 @@ public import PostgreSQL
 
 /// The tables of a store in PostgreSQL. Times are milliseconds since 1970.
 public enum StoreSchemaPostgreSQL {
-  /// To change the tables of databases that exist, a script goes to the end of the part. Released ones stay as they are.
+  /// To change the tables of databases that exist, a script goes to the end of `steps`. Released ones stay as they are.
   ///
   /// Hashes, and names that others choose, are bytes: a text of PostgreSQL takes no U+0000. Kinds and IDs are ASCII,
   /// compared by their bytes. Keys lead to the ID of their record and are deleted with it.
@@ -11,7 +11,10 @@ public enum StoreSchemaPostgreSQL {
   /// Its rows live for milliseconds, and those of counters change all the time: these tables are vacuumed by a number
   /// of rows that does not grow with them, and counters leave room on each page for the next version of a row.
   public static let part = PostgreSQLSchemaPart(
-    "store", [tables + MemberSchemaPostgreSQL.sql + privacy + comments])
+    "store", [tables + MemberSchemaPostgreSQL.sql + privacy + comments] + steps)
+
+  /// Scripts that follow version 1: none yet, but for that of a test.
+  private static var steps: [String] { PlantedStep.scripts }
 
   private static let tables = """
     CREATE TABLE store_service (

@@ -1,5 +1,9 @@
 public import SQLite
 
+#if DEBUG
+  import Glibc
+#endif
+
 /// The tables of an SQLite store, a migration of any database that holds one. Times are milliseconds since 1970.
 public enum StoreSchema {
   /// `number` of the record and of the outbox comes from `store_sequence`, so it is never used twice: a key that an
@@ -98,7 +102,23 @@ public enum ServiceSchema {
     [Migration(version: 1, sql: [StoreSchema.sql, MemberSchema.sql, RecordTable.schema].joined(separator: "\n"))]
     + steps
 
-  /// Steps that follow version 1: none yet. The first changes the tables of files that exist, in SQL, and is
-  /// `Migration(version: 2, sql: …)`; the scripts of version 1 then stay as they are.
-  private static let steps: [Migration] = []
+  /// Steps that follow version 1: none yet, but for that of a test. The first changes the tables of files that exist, in
+  /// SQL, and is `Migration(version: 2, sql: …)`; the scripts of version 1 then stay as they are.
+  private static let steps = PlantedStep.scripts.enumerated().map { Migration(version: 2 + $0, sql: $1) }
+}
+
+/// A step of the tables as a later version may have one, which a test has debug builds make. Release builds do not have
+/// it.
+enum PlantedStep {
+  /// The same SQL for both stores: a column that rows of the version before leave empty, and a table.
+  private static let script = """
+    ALTER TABLE store_record ADD COLUMN planted integer;
+    CREATE TABLE store_planted (number integer PRIMARY KEY);
+    """
+
+  #if DEBUG
+    static let scripts = getenv("COUNTERSIGN_PLANTED_STEP") == nil ? [] : [script]
+  #else
+    static let scripts: [String] = []
+  #endif
 }
