@@ -1,3 +1,4 @@
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport
