@@ -112,7 +112,8 @@ import Testing
     "account.setServiceAccount", "account.listServiceAccounts", "account.audit", "account.grantAccess",
     "account.create", "account.change", "account.find", "account.list", "account.remove", "account.import",
     "account.settings", "account.signInWithCustomToken", "session.createCookie", "account.setProvider",
-    "account.findProviders",
+    "account.findProviders", "account.startVerification", "account.checkVerification", "account.getVerification",
+    "account.cancelVerification",
   ]
 
   private static let passwordsAndLinks: Set<String> = [
@@ -234,6 +235,12 @@ import Testing
     loads["account.signInWithCustomToken"] = bench.store.rounds.last
     note(try await bench.cookie(signedIn.idToken, by: .token(token)), "session.createCookie")
     note(try await bench.remove(["ada"], isForced: true, by: .token(token)), "account.remove")
+    // Each takes one load, and its answer two.
+    let id = try await bench.verified(by: .token(token))
+    note(try await bench.startVerification(by: .token(token)), "account.startVerification")
+    note(try await bench.getVerification(id, by: .token(token)), "account.getVerification")
+    note(try await bench.checkVerification(id, by: .token(token)), "account.checkVerification")
+    note(try await bench.cancelVerification(id, by: .token(token)), "account.cancelVerification")
     let project = AccountsBench.project
     note(
       try await bench.ask(ListServiceAccounts(project: project), user: "operator"), "account.listServiceAccounts")
@@ -242,7 +249,8 @@ import Testing
       loads == [
         "account.grantAccess": 1, "account.setServiceAccount": 1, "account.create": 1, "account.change": 1,
         "account.find": 1, "account.list": 1, "account.import": 1, "account.settings": 1,
-        "account.setProvider": 1, "account.findProviders": 1,
+        "account.setProvider": 1, "account.findProviders": 1, "account.startVerification": 2,
+        "account.checkVerification": 2, "account.getVerification": 2, "account.cancelVerification": 2,
         "account.signInWithCustomToken": 1, "session.createCookie": 1, "account.remove": 1,
         "account.listServiceAccounts": 1, "account.audit": 1,
       ])

@@ -10,14 +10,20 @@ struct AdministrationFlow: Flow {
     self.parts = parts
   }
 
-  var commands: [CommandKind] { serviceAccounts + users + providers + tokens }
+  var commands: [CommandKind] { serviceAccounts + users + providers + tokens + verifications }
+
+  var reports: [ReportKind] { VerificationReply.types.map(VerificationReply.kind) }
 
   var dueRecords: [DueRecords] {
     [
       DueRecords(OpenIDRecord.kind, part: MaintenancePart(rawValue: "seal_providers")) {
         [ring = parts.openID.ring] record, set throws(StoreError) in
         try OpenIDRecord.sealAgain(record, with: ring, in: &set)
-      }
+      },
+      DueRecords(VerificationCall.kind, part: MaintenancePart(rawValue: "end_verification_calls")) {
+        record, set throws(StoreError) in
+        try VerificationCall(record).answer(CommandAnswer(.noVerificationReply), in: &set)
+      },
     ]
   }
 
@@ -97,5 +103,19 @@ struct AdministrationFlow: Flow {
         try CustomTokenOrder(command, envelope, at: now, parts.reader)
       },
     ]
+  }
+
+  private var verifications: [CommandKind] {
+    [
+      verification(StartServiceVerification.self), verification(CheckServiceVerification.self),
+      verification(GetServiceVerification.self), verification(CancelServiceVerification.self),
+    ]
+  }
+
+  private func verification<C: ServiceVerificationCommand>(_ type: C.Type) -> CommandKind {
+    CommandKind(type, users: .requestersAndOperators, isRefusedLate: true) {
+      [parts] command, envelope, _ throws(APIError) in
+      try VerificationOrder(command, envelope, parts)
+    }
   }
 }

@@ -32,17 +32,10 @@ struct PhoneChecks: Sendable {
     for code: PhoneCode, _ check: PhoneCheck, _ command: PhoneCheck.Waiting, at now: UnixTime
   ) throws(StoreError) -> OutgoingMessage {
     let given = code.given
-    let context = SealContext(
-      messageType: CheckVerification.type, messageID: check.id.text, recipient: given.verificationID)
-    let sealed: SecretField
-    do throws(SealError) {
-      sealed = try parts.sealer.seal(given.code, for: context)
-    } catch {
-      throw StoreError(.content, "the code of a check \(error)")
-    }
     return try .command(
       CheckVerification(
-        verificationID: given.verificationID, code: sealed, app: given.app, purpose: code.purpose,
+        verificationID: given.verificationID, code: given.sealed(under: check.id.text, parts.sealer), app: given.app,
+        purpose: code.purpose,
         subject: code.subject, client: given.address.map { StartVerification.Client(ip: $0) }),
       id: check.id.text, correlationID: CheckReply.correlationID(of: check), replyTo: parts.replyQueue,
       cause: command.envelope, deadline: command.deadline, at: now)

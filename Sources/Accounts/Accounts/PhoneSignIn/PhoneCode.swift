@@ -28,6 +28,18 @@ struct GivenCode: Sendable {
     self.app = app
     address = try ClientAddress(of: client) == nil ? nil : client?.ip
   }
+
+  /// The code as the coordinator opens it.
+  /// - Parameter messageID: that of the check.
+  func sealed(under messageID: String, _ sealer: Sealer) throws(StoreError) -> SecretField {
+    let context = SealContext(
+      messageType: CheckVerification.type, messageID: messageID, recipient: verificationID)
+    do throws(SealError) {
+      return try sealer.seal(code, for: context)
+    } catch {
+      throw StoreError(.content, "the code of a check \(error)")
+    }
+  }
 }
 
 /// A code together with what it was sent for.

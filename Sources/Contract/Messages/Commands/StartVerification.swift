@@ -105,11 +105,14 @@ public enum VerificationPurpose: String, ContractWord {
   case secondFactorEnrollment
   /// Signing in with the number as the second factor. Has a subject.
   case secondFactorSignIn
-  /// Verifying a number for a service over HTTP, which signs nobody in. Has a subject: the service account.
+  /// Verifying a number for a service over HTTP, which signs no user in. Has a subject: the service account.
   case verification
 
   /// Whether a verification of this purpose has a subject. Others must not.
   public var hasSubject: Bool { self != .signIn }
+
+  /// Whether the number is a second factor of an account.
+  package var isSecondFactor: Bool { self == .secondFactorEnrollment || self == .secondFactorSignIn }
 
   /// The purpose as replies and events carry it, which omit ``signIn``.
   public var unlessSignIn: VerificationPurpose? { self == .signIn ? nil : self }

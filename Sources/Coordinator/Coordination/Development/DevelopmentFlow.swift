@@ -74,9 +74,15 @@ extension CoordinatorRules {
     throw .trustedOverHTTP
   }
 
-  /// Whether the sender may start and check verifications of second factors. A gateway may not: accounts knows whose
-  /// factor a number is.
-  func mayUseFactors(_ envelope: Envelope) -> Bool { envelope.userID.map { !gateways.contains($0) } ?? true }
+  /// Whether the sender may start and check verifications that have a subject. A gateway may not: accounts knows whose
+  /// factor a number is, and which service asks.
+  func mayUseSubjects(_ envelope: Envelope) -> Bool { envelope.userID.map { !gateways.contains($0) } ?? true }
+
+  /// Whether the sender vouches for its caller, so that a start needs no proof of any app. Accounts does so for
+  /// services, whose access token it has checked.
+  func vouchesForCallers(_ envelope: Envelope, _ purpose: VerificationPurpose) -> Bool {
+    purpose == .verification && envelope.userID == Topology.Users.accounts
+  }
 }
 
 extension APIError {
@@ -88,9 +94,9 @@ extension APIError {
     .operationNotAllowed,
     "verifications and limits are reset for users of the broker that 'gateways' or 'operators' in the configuration of the coordinator names: send it as one of them, with user_id set",
     field: "user_id")
-  static let factorOverHTTP = APIError(
+  static let subjectOverHTTP = APIError(
     .operationNotAllowed,
-    "verifications of second factors are not started for a gateway: it sends account.startSecondFactor to accounts",
+    "verifications with a subject are not started for a gateway: it sends account.startSecondFactor or account.startVerification to accounts",
     field: "purpose", reason: "FACTOR_OVER_HTTP")
   static let trustedOverHTTP = APIError(
     .operationNotAllowed,

@@ -6,12 +6,10 @@ import CountersignTelemetry
 struct CheckOrder: CommandOrder {
   let verificationID: String
   let code: String
-  let app: String?
-  let purpose: VerificationPurpose?
-  let subject: String?
+  let expected: ExpectedVerification
   let address: ClientAddress?
-  /// Whether its sender may use codes of second factors.
-  private let mayUseFactors: Bool
+  /// Whether its sender may use codes that have a subject.
+  private let mayUseSubjects: Bool
   private(set) var fingerprint: [UInt8] = []
   private let service: VerificationService
 
@@ -26,11 +24,8 @@ struct CheckOrder: CommandOrder {
   }
 
   func difference(from verification: PhoneVerification) -> String? {
-    if let app, app != verification.app { return "app" }
-    if let purpose, purpose != verification.purpose { return "purpose" }
-    if verification.purpose.hasSubject, !mayUseFactors { return "purpose" }
-    if let subject, subject != verification.subject { return "subject" }
-    return nil
+    if verification.purpose.hasSubject, !mayUseSubjects { return "purpose" }
+    return expected.difference(from: verification)
   }
 }
 
@@ -52,11 +47,9 @@ extension CheckOrder {
     let text = try command.code.read(with: keys, context, field: "code")
     verificationID = command.verificationID
     code = CodeText.digits(text.reveal()) ?? ""
-    app = CommandFields.unlessEmpty(command.app)
-    purpose = command.purpose
-    subject = CommandFields.unlessEmpty(command.subject)
+    expected = ExpectedVerification(app: command.app, purpose: command.purpose, subject: command.subject)
     address = try ClientAddress(of: command.client)
-    mayUseFactors = service.rules.mayUseFactors(envelope)
+    mayUseSubjects = service.rules.mayUseSubjects(envelope)
     self.service = service
     fingerprint = service.codes.fingerprint(of: self)
   }
@@ -71,8 +64,7 @@ extension VerificationCodes {
 
   private func fingerprint(of order: CheckOrder, under pepper: Pepper) -> [UInt8] {
     let plain = CommandFingerprint.hash(
-      CheckVerification.type.text,
-      [order.verificationID, order.app ?? "", order.purpose?.rawValue ?? "", order.subject ?? ""])
+      CheckVerification.type.text, [order.verificationID] + order.expected.parts)
     return keyed([plain, Array(order.verificationID.utf8), Array(order.code.utf8)], under: pepper)
   }
 }

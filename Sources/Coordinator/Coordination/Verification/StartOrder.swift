@@ -103,23 +103,23 @@ struct StartDecoder: Sendable {
     _ command: StartVerification, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> any CommandOrder {
     let app = try rules.app(command.app)
-    let isOfFactor = command.purpose?.hasSubject == true
-    try rules.checkTrust(of: app, envelope, isOfFactor: isOfFactor)
-    guard !isOfFactor || rules.mayUseFactors(envelope) else { throw .factorOverHTTP }
+    let purpose = command.purpose ?? .signIn
+    try rules.checkTrust(of: app, envelope, isOfFactor: purpose.isSecondFactor)
+    guard !purpose.hasSubject || rules.mayUseSubjects(envelope) else { throw .subjectOverHTTP }
     let number = try parse(command)
     let fixedCode = fictional.code(of: number.e164, app: app.id)
     let address = try ClientAddress(of: command.client)
     let languageCode = try LanguageTag.check(command.languageCode, field: "languageCode") ?? app.languageCode
     let claim = try CommandFields.claim(of: command, at: address, requesters)
     let key = VerificationKey(
-      phoneNumber: number.e164, app: app.id, purpose: command.purpose ?? .signIn,
+      phoneNumber: number.e164, app: app.id, purpose: purpose,
       subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
     let identity = StartIdentity(key, claim, action: command.proof?.recaptchaAction ?? "")
     var proof: ProofOrder?
     if fixedCode == nil {
       do throws(APIError) {
         try judge(number, app)
-        proof = try proofs.order(command, app, envelope, at: now)
+        if !rules.vouchesForCallers(envelope, purpose) { proof = try proofs.order(command, app, envelope, at: now) }
       } catch {
         // Without an address for the reply it is a dead letter, and reveals no number.
         guard envelope.replyTo != nil else { throw error }

@@ -36,10 +36,16 @@ struct VerificationFlow: Flow {
         try CheckOrder(command, envelope, keys, service)
       },
       CommandKind(CancelVerification.self) { [service] command, _, _ throws(APIError) in
-        CancelOrder(verificationID: command.verificationID, service: service)
+        CancelOrder(
+          verificationID: command.verificationID,
+          expected: ExpectedVerification(app: command.app, purpose: command.purpose, subject: command.subject),
+          service: service)
       },
       CommandKind(GetVerificationStatus.self, isLook: true) { [service] command, _, _ throws(APIError) in
-        StatusOrder(verificationID: command.verificationID, service: service)
+        StatusOrder(
+          verificationID: command.verificationID,
+          expected: ExpectedVerification(app: command.app, purpose: command.purpose, subject: command.subject),
+          service: service)
       },
       CommandKind(ForgetNumber.self) { [starts, eraser] command, envelope, now throws(APIError) in
         let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: "")).e164
@@ -77,30 +83,35 @@ extension MaintenancePart {
 /// `verification.cancel`: ends a handle, and with the last one its verification.
 struct CancelOrder: CommandOrder {
   let verificationID: String
+  let expected: ExpectedVerification
   let service: VerificationService
 
-  var fingerprint: [UInt8] { CommandFingerprint.hash(CancelVerification.type.text, [verificationID]) }
+  var fingerprint: [UInt8] {
+    CommandFingerprint.hash(CancelVerification.type.text, [verificationID] + expected.parts)
+  }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    try service.cancel(verificationID, envelope, in: &set)
+    try service.cancel(verificationID, expected, envelope, in: &set)
   }
 }
 
 struct StatusOrder: CommandOrder {
   let verificationID: String
+  let expected: ExpectedVerification
   let service: VerificationService
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    try service.status(verificationID, in: set)
+    try service.status(verificationID, expected, in: set)
   }
 }
 
 // Commands about a started verification, addressed by the ID of one of its handles.
 extension VerificationService {
   func cancel(
-    _ id: String, _ envelope: Envelope, in set: inout WorkingSet
+    _ id: String, _ expected: ExpectedVerification, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     guard let before = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
+    if let field = expected.difference(from: before.verification) { return CommandAnswer(.otherVerification(field)) }
     var asked = before
     let actions = asked.verification.apply(
       .cancelRequested, through: asked.handle, at: set.now, under: rules.policy)
@@ -108,8 +119,11 @@ extension VerificationService {
     return try answer(actions, on: asked, nil, envelope, in: &set)
   }
 
-  func status(_ id: String, in set: WorkingSet) throws(StoreError) -> CommandAnswer {
+  func status(
+    _ id: String, _ expected: ExpectedVerification, in set: WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
     guard var asked = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
+    if let field = expected.difference(from: asked.verification) { return CommandAnswer(.otherVerification(field)) }
     // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
     _ = asked.verification.apply(.deadlinePassed, at: set.now, under: rules.policy)
     return try CommandAnswer(VerificationStatus(asked))

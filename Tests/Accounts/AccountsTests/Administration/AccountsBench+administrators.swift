@@ -107,9 +107,12 @@ extension AccountsBench {
     return try await accessToken()
   }
 
-  func accessToken() async throws -> Secret {
+  func accessToken(
+    _ name: String = service, project: String = project, key: Result<SigningKey, any Error> = ServiceKeys.own
+  ) async throws -> Secret {
     let id = nextID()
-    let reply = try await grant(signed(assertion()), id: id)
+    let assertion = assertion { $0["iss"] = .text(Self.email(name, project: project)) }
+    let reply = try await grant(signed(assertion, by: key), id: id)
     return try opened(AccessGranted(json: reply.body).accessToken, AccessGranted.type, id: id)
   }
 
@@ -121,7 +124,7 @@ extension AccountsBench {
     var user: String? { if case .administrator = self { AccountsBench.administrator } else { nil } }
   }
 
-  private func bearer<Body: Command>(
+  func bearer<Body: Command>(
     _ bearer: Bearer, _ type: Body.Type, _ id: String, isBound: Bool = false
   ) throws -> SecretField? {
     guard case .token(let token) = bearer else { return nil }

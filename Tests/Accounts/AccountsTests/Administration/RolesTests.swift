@@ -32,6 +32,13 @@ import Testing
         }
       }
     ),
+    ("start verification", .verifications, { try await $0.startVerification(by: $1) }),
+    ("check verification", .verifications, { try await $0.checkVerification(try await $0.verified(by: $1), by: $1) }),
+    ("get verification", .verifications, { try await $0.getVerification(try await $0.verified(by: $1), by: $1) }),
+    (
+      "cancel verification", .verifications,
+      { try await $0.cancelVerification(try await $0.verified(by: $1), by: $1) }
+    ),
     ("cookie", .tokens, { try await $0.cookie(try await $0.signUp("cookie-\($0.nextID())").idToken, by: $1) }),
   ]
 

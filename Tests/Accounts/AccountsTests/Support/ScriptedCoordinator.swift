@@ -98,6 +98,11 @@ final class ScriptedCoordinator {
       messageID: id, command: command, secret: try command.proof?.secret?.open(with: keys, for: context),
       token: try command.proof?.recaptchaToken?.open(with: keys, for: context))
     let known = starts.firstIndex { $0.messageID == id }
+    if let known, starts[known].command.phoneNumber != command.phoneNumber || starts[known].command.app != command.app {
+      return Self.reply(
+        ErrorReply(APIError(.invalidArgument, "was used", field: "message_id", reason: "MESSAGE_ID_REUSED")),
+        to: publication)
+    }
     let verificationID = "s\(known ?? starts.count)"
     if known == nil {
       starts.append(start)
@@ -113,8 +118,42 @@ final class ScriptedCoordinator {
   }
 
   func answer(any publication: Publication, at now: UnixTime) throws -> Delivery {
-    try publication.routingKey == StartVerification.routingKey
-      ? answer(start: publication, at: now) : answer(publication, at: now)
+    switch publication.routingKey {
+    case StartVerification.routingKey: return try answer(start: publication, at: now)
+    case GetVerificationStatus.routingKey:
+      let command = try GetVerificationStatus(json: publication.message.body)
+      guard let found = find(command.verificationID, command.app, command.purpose, command.subject) else {
+        return Self.reply(Self.unknown, to: publication)
+      }
+      let status = VerificationStatus(
+        verificationID: command.verificationID, app: found.app, phoneNumber: found.number,
+        state: found.approvedAt == nil ? .sent : .approved, expiresAt: now, timeline: [],
+        purpose: found.purpose.unlessSignIn)
+      return Self.reply(status, to: publication)
+    case CancelVerification.routingKey:
+      let command = try CancelVerification(json: publication.message.body)
+      guard let found = find(command.verificationID, command.app, command.purpose, command.subject) else {
+        return Self.reply(Self.unknown, to: publication)
+      }
+      verifications[command.verificationID] = nil
+      let canceled = VerificationCanceled(
+        verificationID: command.verificationID, app: found.app, phoneNumber: found.number, canceledAt: now,
+        purpose: found.purpose.unlessSignIn)
+      return Self.reply(canceled, to: publication)
+    default: return try answer(publication, at: now)
+    }
+  }
+
+  private static var unknown: ErrorReply {
+    ErrorReply(APIError(.invalidSessionInfo, "there is none", field: "subject"))
+  }
+
+  private func find(
+    _ id: String, _ app: String?, _ purpose: VerificationPurpose?, _ subject: String?
+  ) -> Verification? {
+    verifications[id].flatMap { found in
+      found.purpose == purpose && found.subject == subject && app.map { $0 == found.app } ?? true ? found : nil
+    }
   }
 
   static func reply(

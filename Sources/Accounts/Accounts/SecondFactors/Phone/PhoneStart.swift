@@ -3,11 +3,8 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// A start of a second factor that waits for the coordinator's answer.
-///
-/// Its ID, the start's `message_id`, is a keyed hash of the command's identity: one repeated after a crash is the same
-/// start. The record lasts as long as the command waits, for at most ``PhoneCheck/patience``.
-struct PhoneStart {
+/// A start of a second factor that waits for the coordinator's answer. Its ID is the start's `message_id`.
+struct PhoneStart: WaitingCommand {
   static let kind = RecordKind("phoneStart")
 
   let id: RecordID
@@ -15,43 +12,7 @@ struct PhoneStart {
   let purpose: VerificationPurpose
   let fingerprint: [UInt8]
   let deadline: UnixTime
-  /// The newest address gets the answer.
   var envelope: Envelope
-
-  /// IDs that the start of a command may have: under the pepper, and the one before.
-  static func ids(of envelope: Envelope, _ hashes: AccountHashes) -> [RecordID] {
-    ([hashes] + hashes.former).compactMap { RecordID(kind, $0.id("phone start", [envelope.identity.key])) }
-  }
-
-  var correlationID: String { AwaitedReply.correlationID(Self.kind, id.text) }
-
-  // MARK: Answering
-
-  /// An answer that asks to try again is not final.
-  func answer(_ answer: CommandAnswer, in set: inout WorkingSet) throws(StoreError) {
-    var keys = StoreKeys()
-    keys.add(message: try InboxKey(envelope.identity.key))
-    try set.require(keys)
-    try set.answer(
-      answer, to: envelope, fingerprint: fingerprint, keptFor: answer.isTransient ? nil : PhoneSignInFlow.retention)
-    try set.remove(id)
-  }
-
-  // MARK: Storing
-
-  func store(in set: inout WorkingSet) throws(StoreError) {
-    try set.store(id, self, dueAt: deadline, discardAt: deadline + Self.retention)
-  }
-
-  static func find(_ ids: [RecordID], in set: WorkingSet) throws(StoreError) -> PhoneStart? {
-    for record in try set.each(ids, { id throws(StoreError) in try set.record(id) }) {
-      if let record { return try PhoneStart(record) }
-    }
-    return nil
-  }
-
-  /// A record that cannot be read is kept so long for a version that can.
-  private static let retention = Duration.seconds(3600)
 }
 
 extension PhoneStart: StoredRecord {

@@ -97,10 +97,7 @@ struct StartPhoneFactorOrder: CommandOrder {
   }
 
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
-    guard var start = try PhoneStart.find(ids, in: set) else { return false }
-    start.envelope = envelope
-    try start.store(in: &set)
-    return true
+    try PhoneStart.renew(ids, envelope, in: &set)
   }
 
   // MARK: Whose number
