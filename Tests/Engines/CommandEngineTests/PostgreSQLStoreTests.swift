@@ -264,7 +264,7 @@ import Testing
         options.connections.reconnectDelay = .milliseconds(1)...(.milliseconds(1))
       }
       try await database.change { session throws(StoreError) -> Void in
-        try session.run("UPDATE schema_version SET version = 99")
+        try session.run("UPDATE schema_version SET version = 0")
       }
       try await database.end(store)
       let settlement = OutboxSettlement(finished: [1])

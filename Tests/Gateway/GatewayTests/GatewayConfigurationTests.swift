@@ -40,7 +40,7 @@ import Testing
     let loaded = try load([:])
     #expect(loaded.warnings.count == 1 && loaded.warnings.allSatisfy { $0.text.contains("'countersign project add'") })
     #expect(loaded.content.listen.address.port == 9099)
-    #expect(loaded.content.listen.connectionsPerClient == 6_144)
+    #expect(loaded.content.listen.connectionsPerClient == 7_168)
     #expect(!loaded.content.isDevelopment)
     #expect(loaded.content.proxies.ranges.count == 2)
   }

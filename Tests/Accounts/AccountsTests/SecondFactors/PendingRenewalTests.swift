@@ -46,7 +46,7 @@ struct PendingRenewalTests {
     return try bench.pendingCredential(of: try await bench.signIn(at: "google.com", token, id: id), id)
   }
 
-  private func finish(_ user: User, _ pending: Secret) async throws -> Answer {
+  private func finish(_ user: User, _ pending: Secret) async throws -> AccountsBench.Answer {
     try await bench.signIn(
       pending: pending, factor: user.factor, code: user.authenticator.code(at: bench.clock.now()))
   }

@@ -15,7 +15,7 @@ protocol ServiceVerificationCommand: AdministratorCommand {
   func request(of envelope: Envelope, _ reader: CommandReader) throws(APIError) -> VerificationRequest
 }
 
-/// What the coordinator is asked on behalf of a service.
+/// Request of a service that the coordinator carries out.
 enum VerificationRequest: Sendable {
   case start(StartVerification)
   case check(GivenCode)
