@@ -184,6 +184,13 @@ class FilesTest(unittest.TestCase):
         for name in names:
             self.assertIn(f"{SECRETS}/{name} is not made, since accounts has a PostgreSQL database", said)
 
+    def test_an_upgrade_makes_no_keys_that_other_hosts_have(self):
+        names = ["keys.json", "gateway-keys.json"]
+        with self.without(*names):
+            code, said = self.machine.install("--again")
+            made = [name for name in names if self.machine.path(f"{SECRETS}/{name}").exists()]
+        self.assertEqual((code, made), (0, []), said)
+
     def test_a_secret_that_the_configuration_has_elsewhere_is_not_made(self):
         with self.without("accounts.pepper"):
             self.machine.replace(f"{ETC}/accounts.json5", f'"{SECRETS}/accounts.pepper"', '"secrets/ours.pepper"')

@@ -153,6 +153,28 @@ class UserTest(ServicesTest):
         code, text = run("topology", "check")
         self.assertEqual(code, 0, text)
 
+    def test_a_user_of_another_virtual_host_too_stays_there(self):
+        name, _ = self.add("--events")
+        other = f"other-{uuid.uuid4().hex[:8]}"
+        rights = f"/api/permissions/{other}/{name}"
+        broker.management(f"/api/vhosts/{other}", "PUT", {})
+        self.addCleanup(broker.management, f"/api/users/{name}", "DELETE")
+        self.addCleanup(broker.management, f"/api/vhosts/{other}", "DELETE")
+        broker.management(rights, "PUT", {"configure": "", "write": "", "read": ".*"})
+        before = broker.management(f"/api/users/{name}")["password_hash"]
+        code, text = run("service", "remove", name)
+        self.assertEqual(code, 1, text)
+        self.assertIn(f"the user stays for {other}", text)
+        code, text = run("service", "remove", name, "--yes")
+        self.assertEqual(code, 0, text)
+        self.assertEqual([one["vhost"] for one in broker.management(f"/api/users/{name}/permissions")], [other])
+        self.assertNotIn(f"countersign.events.{name}", [one["name"] for one in broker.management("/api/queues/%2F")])
+        for options in [[], ["--new-password"]]:
+            code, text = run("service", "add", name, *options)
+            self.assertEqual(code, 1, text)
+            self.assertIn(f"has rights in {other} and none in", text)
+        self.assertEqual(broker.management(f"/api/users/{name}")["password_hash"], before)
+
     def test_who_may_not_make_users_gets_the_commands(self):
         name = f"shop-{uuid.uuid4().hex[:8]}"
         self.addCleanup(broker.management, f"/api/queues/%2F/countersign.events.{name}", "DELETE")

@@ -65,7 +65,7 @@ extension AppProfile {
       "must be a language tag (BCP 47): two or three letters such as de, perhaps with a region, de-CH")
     template = section.string("template", default: template, "The template of the SMS worker.")
     variables = section.customVariables("variables", "Values of the template's own variables, by name.")
-    startVariables = Self.startVariables(section)
+    startVariables = Self.startVariables(section, besides: variables)
     verification = Self.verification(section)
     fictionalNumbers = Self.fictionalNumbers(section)
     recaptchaAction = section.string(
@@ -82,13 +82,19 @@ extension AppProfile {
       && String(parts[0]).isMatched(by: { $0.isLetterOrDigit && !$0.isDigit }, length: 2...3)
   }
 
-  private static func startVariables(_ section: ConfigurationSection) -> [String] {
+  private static func startVariables(
+    _ section: ConfigurationSection, besides variables: [String: String]
+  ) -> [String] {
     let key = "startVariables"
     let names = section.strings(
       key,
       "The template's own variables whose values verification.start gives: those without a value in variables always.")
     section.check(key, names.allSatisfy(CustomVariables.isName), "must hold names: a letter, then letters and digits")
-    section.check(key, names.count <= CustomVariables.maxCount, "has more than \(CustomVariables.maxCount) names")
+    // More constants than that are a problem of their own.
+    let most = max(CustomVariables.maxCount, variables.count)
+    section.check(
+      key, Set(names).union(variables.keys).count <= most,
+      "has more than \(CustomVariables.maxCount) names, with those of variables: a message has no more")
     return names
   }
 

@@ -146,7 +146,7 @@ import Testing
     let finishing = try bench.finishing(.pending(pending), "d", session: "s1")
     #expect(try bench.answer(try await note(finishing, "d"), "d").error == nil)
     #expect(
-      loads == ["account.startSecondFactor": [2, 2, 3, 2], "account.finishSecondFactor": [2, 2, 3, 2]])
+      loads == ["account.startSecondFactor": [2, 3, 3, 3], "account.finishSecondFactor": [2, 2, 3, 2]])
   }
 
   @Test func `Each command of authenticators takes so many loads`() async throws {

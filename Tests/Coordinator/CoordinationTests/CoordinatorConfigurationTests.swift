@@ -257,6 +257,13 @@ import Testing
       ("apps: { a: { name: 'A', verification: 'off', variables: { 'my city': 'B' } } }", "must be named by a letter"),
       ("apps: { a: { name: 'A', verification: 'off', variables: { city: 'a\\nb' } } }", "without line breaks"),
       ("apps: { a: { name: 'A', verification: 'off', startVariables: ['_'] } }", "must hold names"),
+      (
+        """
+        apps: { a: { name: 'A', verification: 'off', variables: { a: 'x', b: 'x', c: 'x', d: 'x' },
+          startVariables: ['d', 'e', 'f', 'g', 'h', 'i'] } }
+        """,
+        "startVariables: has more than 8 names, with those of variables"
+      ),
       ("regions: { allowed: ['US'], refusedTypes: ['voipp'] }", "did you mean voip"),
       ("conversion: { regionFloors: { usa: 5 } }", "did you mean US?"),
       ("conversion: { floorPercent: 101 }", "from 0 to 100"),

@@ -12,6 +12,7 @@ import Testing
 final class FakeBackend: OperatorBackend {
   let management: FakeManagement
   let dead: FakeDeadQueue
+  let delayed: FakeDelayedQueues
   let reply: Result<JSONValue, CommandLineError>
   /// By the types of commands, before ``reply``.
   private let replies: [String: JSONValue]
@@ -31,7 +32,7 @@ final class FakeBackend: OperatorBackend {
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
-    otherDead: [String: Int] = [:],
+    otherDead: [String: Int] = [:], delayed: [String: [Message]] = [:],
     noteFailure: CommandLineError? = nil,
     reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
     replies: [String: JSONValue] = [:],
@@ -43,6 +44,7 @@ final class FakeBackend: OperatorBackend {
     self.noteFailure = noteFailure
     self.management = management
     self.dead = FakeDeadQueue(dead, queue: deadIn, others: otherDead)
+    self.delayed = FakeDelayedQueues(delayed)
     self.reply = reply
     self.replies = replies
   }
@@ -56,6 +58,10 @@ final class FakeBackend: OperatorBackend {
   func withDeadQueue<Result: Sendable>(
     _ body: (any DeadQueue) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result { try await body(dead) }
+
+  func withDelayedQueues<Result: Sendable>(
+    _ body: (any DelayedQueues) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result { try await body(delayed) }
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     do {
@@ -223,8 +229,8 @@ struct Run {
     let run = await Run(FakeBackend(reply: .success(status)), "verify", "status", "v1")
     #expect(run.output.contains("approved: +14155550123"))
     #expect(run.output.contains("2026-07-01T12:00:00.000Z  coordinator   started"))
-    #expect(run.output.contains("sms-worker-2  sms.accepted  1    twilio  reference SM1, 2 segments"))
-    #expect(run.output.contains("check.refused                INVALID_CODE, by accounts"))
+    #expect(run.output.contains("sms-worker-2  sms.accepted   1    twilio  reference SM1, 2 segments"))
+    #expect(run.output.contains("check.refused               INVALID_CODE, by accounts"))
   }
 
   @Test(arguments: ["status", "cancel"])

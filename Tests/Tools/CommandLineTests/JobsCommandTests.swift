@@ -2,10 +2,27 @@ import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 import ServiceRuntime
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import CommandLine
+
+/// Queues of delayed jobs in memory.
+final class FakeDelayedQueues: DelayedQueues {
+  private let queues: [String: [Message]]
+  /// Queues of which jobs were held, and how many.
+  let looks = Mutex<[String]>([])
+
+  init(_ queues: [String: [Message]]) { self.queues = queues }
+
+  func count(_ queue: String) async throws(AMQPError) -> Int { queues[queue]?.count ?? 0 }
+
+  func first(_ count: Int, of queue: String) async throws(AMQPError) -> [Message] {
+    looks.withLock { $0.append("\(count) of \(queue)") }
+    return Array((queues[queue] ?? []).prefix(count))
+  }
+}
 
 @Suite struct JobsCommandTests {
   static let queue = "countersign.retry.sms.dispatch.30s"
@@ -25,7 +42,7 @@ import Testing
     return message
   }
 
-  static func backend(_ jobs: [Message]) -> FakeBackend { FakeBackend(dead: jobs, deadIn: queue) }
+  static func backend(_ jobs: [Message]) -> FakeBackend { FakeBackend(delayed: [queue: jobs]) }
 
   @Test func `Delayed jobs are listed with their error and their next attempt`() async throws {
     let backend = Self.backend([Self.job("a"), Self.job("b", attempt: nil)])
@@ -39,8 +56,32 @@ import Testing
         "a sms.dispatch 2026-07-01T11:59:00Z 1 2026-07-01T12:00:30Z RATE_LIMITED: Twilio answered 429",
         "b sms.dispatch 2026-07-01T11:56:40Z 0 2026-07-01T12:00:30Z RATE_LIMITED: Twilio answered 429",
       ])
-    #expect(backend.dead.left == ["a", "b"])
+    #expect(backend.delayed.looks.withLock { $0 } == ["2 of \(Self.queue)"])
     #expect(backend.dead.published.isEmpty)
+  }
+
+  @Test func `A look holds what is shown, one of each other queue and nothing of an empty one`() async throws {
+    let queues = ["5s", "30s", "1h"].map { "countersign.retry.sms.dispatch.\($0)" }
+    let jobs = (1...20).map { Self.job("\($0)") }
+    let backend = FakeBackend(delayed: [queues[0]: jobs, queues[1]: jobs, queues[2]: jobs])
+    let run = await Run(backend, "jobs", "list", "--limit", "12", "--json")
+    #expect(run.code == .success, "\(run.error)")
+    #expect(backend.delayed.looks.withLock { $0 } == ["12 of \(queues[0])", "1 of \(queues[1])", "1 of \(queues[2])"])
+    let output = try JSONValue(parsing: run.output)
+    #expect(output["count"] == 60)
+    guard case .array(let shown)? = output["jobs"] else {
+      Issue.record("no jobs")
+      return
+    }
+    #expect(shown.map { $0["id"]?.text } == (1...12).map { "\($0)" })
+  }
+
+  @Test func `A job is looked for until it is found`() async {
+    let queues = ["5s", "30s", "1h"].map { "countersign.retry.sms.dispatch.\($0)" }
+    let backend = FakeBackend(
+      delayed: [queues[0]: [Self.job("a")], queues[1]: [Self.job("b"), Self.job("c")], queues[2]: [Self.job("d")]])
+    #expect(await Run(backend, "jobs", "show", "b").code == .success)
+    #expect(backend.delayed.looks.withLock { $0 } == ["1 of \(queues[0])", "2 of \(queues[1])"])
   }
 
   @Test func `All are counted and as many are shown as asked for`() async throws {

@@ -122,6 +122,84 @@ import Testing
     #expect(lines(again) == [])
   }
 
+  @Test(arguments: [false, true])
+  func `A password whose answer was lost is replaced by a repetition with its option`(intoFile: Bool) async {
+    let path = FileManager.default.temporaryDirectory.appending(path: "countersign-\(MessageID.make())").path
+    // It may not have been made.
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let backend = FakeBackend(management: Self.broker([.service("billing")], withoutPassword: ["billing"]))
+    backend.management.contents.withLock { $0.forbidden = ["/api/users/billing"] }
+    let file = intoFile ? ["--password-file", path] : []
+    let run = await Run(backend, arguments: ["service", "add", "billing"] + file)
+    #expect(run.code == .noPermission)
+    #expect(run.error.contains("repeat with --new-password"), "\(run.error)")
+    #expect(run.error.contains("remove the file") == intoFile)
+    #expect(run.output == "")
+  }
+
+  /// A broker on which users have rights in another virtual host too, or in that one alone.
+  static func sharedBroker(_ users: [UserDeclaration], alsoIn others: [String], name: String) -> FakeManagement {
+    let broker = Self.broker(users)
+    let rows = (others + (users.isEmpty ? [] : ["/"])).map { host in
+      JSONValue.object([
+        "user": .text(name), "vhost": .text(host), "configure": "", "write": "", "read": ".*",
+      ])
+    }
+    let told: JSONValue = .array([.object(["name": .text(name), "tags": "", "password_hash": "x", "limits": [:]])])
+    broker.contents.withLock {
+      $0.answers["/api/users/\(name)/permissions"] = ManagementResponse(
+        status: 200, body: Array(JSONValue.array(rows).json().utf8))
+      if users.isEmpty {
+        $0.answers["/api/users"] = ManagementResponse(status: 200, body: Array(told.json().utf8))
+      }
+    }
+    return broker
+  }
+
+  @Test func `A user with rights in other virtual hosts alone stays as it is`() async {
+    for options: [String] in [[], ["--new-password"], ["--events"]] {
+      let backend = FakeBackend(management: Self.sharedBroker([], alsoIn: ["shop", "crm"], name: "billing"))
+      let run = await Run(backend, arguments: ["service", "add", "billing"] + options)
+      #expect(run.code == .failure)
+      #expect(run.error.contains("has rights in crm, shop and none in /"), "\(run.error)")
+      #expect(run.error.contains("countersign topology user billing --like service"))
+      #expect(lines(backend) == [])
+      #expect(backend.noted.withLock { $0.isEmpty })
+    }
+    let backend = FakeBackend(management: Self.sharedBroker([], alsoIn: ["shop"], name: "billing"))
+    let removal = await Run(backend, "service", "remove", "billing", "--yes")
+    #expect(removal.code == .failure)
+    #expect(removal.error.contains("there is no service billing"))
+    #expect(lines(backend) == [])
+  }
+
+  @Test func `A removal leaves a user to other virtual hosts`() async throws {
+    for (user, writes) in [
+      (UserDeclaration.service("billing"), ["DELETE /api/permissions/%2F/billing"]),
+      (
+        UserDeclaration.sender("billing"),
+        ["DELETE /api/permissions/%2F/billing", "DELETE /api/topic-permissions/%2F/billing"]
+      ),
+    ] {
+      let backend = FakeBackend(management: Self.sharedBroker([user], alsoIn: ["shop"], name: "billing"))
+      let asked = await Run(backend, "service", "remove", "billing")
+      #expect(asked.code == .failure)
+      #expect(asked.output.contains("the user stays for shop"))
+      #expect(lines(backend) == [])
+      let done = await Run(backend, "service", "remove", "billing", "--yes", "--json")
+      #expect(done.code == .success, "\(done.error)")
+      #expect(lines(backend) == writes)
+      #expect(try JSONValue(parsing: done.output)["userStaysFor"] == .array(["shop"]))
+    }
+  }
+
+  @Test func `A new password is told to hold in other virtual hosts`() async {
+    let broker = Self.sharedBroker([.service("billing")], alsoIn: ["shop"], name: "billing")
+    let run = await Run(FakeBackend(management: broker), "service", "add", "billing", "--new-password")
+    #expect(run.code == .success, "\(run.error)")
+    #expect(run.output.contains("shop, with the same password"))
+  }
+
   @Test(arguments: ["service", "sender", "operator", "gateway", "sms-worker"])
   func `A name of the topology is refused`(name: String) async {
     for command in ["add", "remove"] {

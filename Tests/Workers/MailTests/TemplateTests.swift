@@ -69,6 +69,29 @@ import Testing
     }
   }
 
+  @Test func `Constants that no block names stop no mail, and one that decides about a block counts`() throws {
+    let directory = try self.directory(#"{"text": "Hello"}, {"if": "note", "small": "Noted"}"#, subject: "{appName}")
+    defer { withExtendedLifetime(directory) {} }
+    let templates = try MailTemplates(directory: directory.path, defaultLanguage: "en")
+    func text(_ custom: [String: String]) throws -> String {
+      try templates.render("welcome", languageCode: nil, variables: ["appName": "X"], custom: custom).text
+    }
+    #expect(try text(["plna": "Gold", "plan": "see evil.example"]) == "Hello\n")
+    #expect(try text(["note": "y"]) == "Hello\n\nNoted\n")
+  }
+
+  @Test func `Values that make a number together are refused in each block`() throws {
+    let directory = try self.directory(#"{"text": "{plan} {city}"}, {"code": "{code}"}"#, subject: "{appName}")
+    defer { withExtendedLifetime(directory) {} }
+    let templates = try MailTemplates(directory: directory.path, defaultLanguage: "en")
+    let problem = #expect(throws: TemplateProblem.self) {
+      try templates.render(
+        "welcome", languageCode: nil, variables: ["appName": "X", "code": "482913"],
+        custom: ["plan": "482", "city": "913"])
+    }
+    #expect(problem?.code == .invalidVariable)
+  }
+
   @Test func `The shipped files have nothing to fix`() throws {
     let directory = Shipped.config + "/templates/mail"
     #expect(MailTemplateLinter.isDirectory(directory))

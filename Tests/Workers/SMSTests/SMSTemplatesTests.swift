@@ -175,6 +175,27 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
     #expect(problem?.description == "MISSING_VARIABLE: variables.custom.shop is missing; template 'pay' needs it")
   }
 
+  @Test func `A constant that no wording names stops no code`() throws {
+    let templates = try templates("{code} {shop}")
+    for custom in [["shop": "A", "ctiy": "x"], ["shop": "A", "city": "see evil.example"]] {
+      let text = try templates.render("pay", languageCode: "en", variables: ["code": "482913"], custom: custom)
+      #expect(text.text == "482913 A")
+    }
+    let misspelled = #expect(throws: TemplateProblem.self) {
+      try templates.render("pay", languageCode: "en", variables: ["code": "482913"], custom: ["shpo": "A"])
+    }
+    #expect(misspelled?.code == .unknownVariable)
+  }
+
+  @Test func `Values that make a number together are refused`() throws {
+    let templates = try templates("{code}: {shop} {city}")
+    let problem = #expect(throws: TemplateProblem.self) {
+      try templates.render(
+        "pay", languageCode: "en", variables: ["code": "482913"], custom: ["shop": "482", "city": "913"])
+    }
+    #expect(problem?.code == .invalidVariable)
+  }
+
   @Test func `No built-in variable is given as one of one's own`() throws {
     let templates = try templates("{code} {shop}")
     for name in ["code", "appName", "domain", "androidHash"] {

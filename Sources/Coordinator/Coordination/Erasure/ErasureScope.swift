@@ -37,8 +37,10 @@ struct ErasureScope: Sendable, Hashable {
   /// own.
   var isNarrow: Bool { startedBefore != nil && apps != nil && keepsLimits }
 
+  /// Parts of a fingerprint. The apps of a narrow one are none: accounts names those that the project has at the time,
+  /// and repeats the command for a week.
   var parts: [String] {
-    [startedBefore?.rfc3339 ?? "", keepsLimits ? "keepsLimits" : ""] + (apps ?? []).sorted()
+    [startedBefore?.rfc3339 ?? "", keepsLimits ? "keepsLimits" : ""] + (isNarrow ? [] : (apps ?? []).sorted())
   }
 
   /// One that cannot be read goes when all do, without a word to its requesters. Otherwise its retention ends it.

@@ -31,7 +31,7 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   var state: VerificationState
   /// BCP 47.
   var languageCode: String?
-  /// Values of the template's own variables that its starts gave, the latest that gave some.
+  /// Values of the template's own variables, of the start that caused the latest SMS.
   var variables: [String: String] = [:]
   var expiresAt: UnixTime
   var resendAfter: UnixTime

@@ -2,9 +2,9 @@ import CountersignTelemetry
 
 /// The steps of a verification, oldest first, never more than ``capacity``.
 ///
-/// Kept as text (see ``TimelineText``), as it is stored: a step is added without parsing the previous ones. A
-/// verification within the default limits has fewer than fifty steps. A full timeline drops the second one: the first
-/// shows the beginning and the last the end.
+/// Kept as text (see ``TimelineText``), as it is stored: a step is added without parsing the previous ones. Most
+/// verifications have about ten steps. One with many requesters, delays or cancellations may have more than it holds: a
+/// full timeline drops the second one, since the first shows the beginning and the last the end.
 struct Timeline: Sendable, Hashable, Codable {
   static let capacity = 64
 

@@ -171,7 +171,6 @@ extension VerificationService {
       metrics.count(refusal, in: &set)
       asked.wait = refusal.wait
     }
-    if !order.variables.isEmpty { asked.verification.variables = order.variables }
     let event: VerificationEvent
     if let known {
       asked.handle = known
@@ -191,6 +190,8 @@ extension VerificationService {
       event = .joined(handle, sends: asked.wait == nil, languageCode: order.languageCode)
     }
     let actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy(of: order.app))
+    // The text of an SMS is its own start's, and no other one's.
+    if asked.verification.messages.count > live.messages.count { asked.verification.variables = order.variables }
     if asked.verification != live { try records.put(asked.verification, before: live, in: &set) }
     return try answer(actions, on: asked, order, envelope, in: &set)
   }

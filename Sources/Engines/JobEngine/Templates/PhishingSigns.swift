@@ -2,7 +2,7 @@
 /// none: users who are used to links follow the next one too.
 ///
 /// A variable of a template that is examined stands as a scalar of private use: ``marks``, or ``codeMark`` for the
-/// code.
+/// code. Marks on letters, selectors and invisible characters count for nothing, as no reader sees a difference.
 public struct PhishingSigns: Sendable {
   /// Minimum length of a number that a reader might call, or mistake for the code.
   public static let fewestDigitsOfNumber = 4
@@ -15,9 +15,29 @@ public struct PhishingSigns: Sendable {
   private let scalars: [Unicode.Scalar]
 
   public init(_ text: String) {
-    self.text = text
-    scalars = Array(text.unicodeScalars)
+    scalars = text.unicodeScalars.filter { !Self.isIgnored($0) }
+    self.text = String(String.UnicodeScalarView(scalars))
   }
+
+  /// Whether a scalar changes the one before it, or is not seen at all: accents, selectors of a variant, joiners,
+  /// direction marks. No normalization form matters then: a letter with its accent and one without are both letters.
+  static func isIgnored(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: true
+    default: scalar.properties.isVariationSelector
+    }
+  }
+
+  /// Whether a scalar stands for a number in any script, in circles and full-width too, or is a letter that is one.
+  static func isNumeral(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.numericType != nil }
+
+  /// Whether a scalar may stand between the digits of one number.
+  static func joinsNumbers(_ scalar: Unicode.Scalar) -> Bool {
+    isSpace(scalar) || scalar.properties.generalCategory == .dashPunctuation
+  }
+
+  /// Whether a scalar is a space within a line.
+  static func isSpace(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .spaceSeparator }
 
   /// Whether there is the beginning of an address of the web.
   public var hasLink: Bool {
@@ -35,19 +55,17 @@ public struct PhishingSigns: Sendable {
   /// Whether there is an @, which begins the last line that phones read, or an address.
   public var hasAt: Bool { scalars.contains { ["@", "\u{FF20}", "\u{FE6B}"].contains($0) } }
 
-  /// Number of digits of any script, in circles and full-width ones too.
-  public var digits: Int {
-    scalars.count(where: { $0.properties.numericType == .decimal || $0.properties.numericType == .digit })
-  }
+  /// Number of numerals of any script, in circles and full-width ones too.
+  public var digits: Int { scalars.count(where: Self.isNumeral) }
 
-  /// Length of the longest run of digits, ignoring spaces and hyphens.
+  /// Length of the longest run of numerals, ignoring spaces and hyphens.
   public var longestNumber: Int {
     var most = 0
     var run = 0
     for scalar in scalars {
-      if scalar.properties.numericType == .decimal {
+      if Self.isNumeral(scalar) {
         run += 1
-      } else if scalar != " ", scalar != "-", scalar != "\u{A0}" {
+      } else if !Self.joinsNumbers(scalar) {
         run = 0
       }
       most = max(most, run)
@@ -55,20 +73,31 @@ public struct PhishingSigns: Sendable {
     return most
   }
 
-  /// Whether there is a dot of a domain or an IP address at a place: between letters or digits, with two of them after
-  /// it.
+  /// Whether there is a dot of a domain or an IP address at a place: behind a label, before two letters or digits.
   private func isDomain(_ place: Int) -> Bool {
     guard Self.dots.contains(scalars[place]), place > 0, place + 2 < scalars.count else { return false }
     let before = scalars[place - 1]
     let behind = scalars[place + 1]
     if scalars[place] != ".", !before.isASCII || !behind.isASCII { return false }
-    guard isLabel(before), isLabel(behind) else { return false }
+    guard endsLabel(before), isLabel(behind) else { return false }
     // One letter after the dot is an abbreviation, z.B.
     return isLabel(scalars[place + 2]) || Self.marks.contains(behind) || behind.properties.numericType != nil
   }
 
   /// Separators of host names by UTS 46, and characters that look like them.
   private static let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}", "\u{2024}"]
+
+  /// Whether a scalar may stand before the dot: a letter, a digit, or a sign such as an emoji, which have domains too.
+  private func endsLabel(_ scalar: Unicode.Scalar) -> Bool {
+    if isLabel(scalar) { return true }
+    guard !scalar.isASCII, scalar != Self.codeMark, !scalar.properties.isWhitespace else { return false }
+    switch scalar.properties.generalCategory {
+    case .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation, .initialPunctuation,
+      .finalPunctuation, .otherPunctuation:
+      return false
+    default: return true
+    }
+  }
 
   private func isLabel(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.isAlphabetic || scalar.properties.numericType != nil || Self.marks.contains(scalar)

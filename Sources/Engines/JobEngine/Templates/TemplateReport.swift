@@ -5,7 +5,7 @@ public struct TemplateReport: Sendable, Hashable {
   public var wordings = 0
   /// Problems.
   public var findings: [TemplateFinding] = []
-  /// What is good to know, but not wrong: the cost of the longest values, a language without a template.
+  /// Notes that are good to know, and no faults: the cost of the longest values, a language without a template.
   public var notes: [TemplateFinding] = []
 
   public init() {}

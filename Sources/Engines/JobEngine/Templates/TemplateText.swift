@@ -82,6 +82,21 @@ public struct TemplateText: Sendable, Hashable {
     return text
   }
 
+  /// Variable that may have no number and is part of one in the text.
+  func foreignNumber(_ values: [TemplateVariable: String], _ known: TemplateVariables) -> TemplateVariable? {
+    var number = NumberOfText()
+    for piece in pieces {
+      switch piece {
+      case .literal(let text): number.read(text, of: nil)
+      case .variable(.code): number.readCode()
+      case .variable(let variable):
+        number.read(values[variable] ?? "", of: known.isWithoutNumbers(variable) ? variable : nil)
+      }
+      if let found = number.found { return found }
+    }
+    return nil
+  }
+
   /// Capacity to reserve for a text, in bytes.
   private static let usualLength = 160
 }

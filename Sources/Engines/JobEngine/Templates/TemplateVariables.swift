@@ -44,12 +44,16 @@ public struct TemplateVariables: Sendable {
 
   /// Values of a message, checked, with the defaults of the declared variables that it does not give.
   ///
+  /// A value that its template does not use is ignored, declared or not: a constant that is misspelled, or declared
+  /// later, stops no message.
+  ///
   /// - Parameters:
   ///   - given: values of the built-in variables by name; names of others are ignored.
   ///   - custom: values of the declared variables by name.
-  /// - Throws: the first value that is not allowed, or a name that is not declared.
+  ///   - used: variables of the template.
+  /// - Throws: the first value that is not allowed, or a name that is none, or is that of a built-in variable.
   public func values(
-    _ given: [String: String], custom: [String: String] = [:]
+    _ given: [String: String], custom: [String: String] = [:], for used: Set<TemplateVariable> = []
   ) throws(TemplateProblem) -> [TemplateVariable: String] {
     var values = own.compactMapValues(\.default)
     for (variable, rule) in builtIn {
@@ -63,11 +67,13 @@ public struct TemplateVariables: Sendable {
       throw TemplateProblem(.invalidVariable, "variables.custom has more than \(CustomVariables.maxCount) values")
     }
     for (name, value) in custom.sorted(by: { $0.key < $1.key }) {
-      guard let variable = own[TemplateVariable(name)] else { throw unknown(name) }
-      if let problem = variable.problem(with: value) {
+      let variable = TemplateVariable(name)
+      guard CustomVariables.isName(name), !TemplateVariable.builtIn.contains(variable) else { throw unknown(name) }
+      guard used.contains(variable), let declaration = own[variable] else { continue }
+      if let problem = declaration.problem(with: value) {
         throw TemplateProblem(.invalidVariable, "variables.custom.\(name) \(problem)")
       }
-      values[TemplateVariable(name)] = value
+      values[variable] = value
     }
     return values
   }
@@ -79,10 +85,42 @@ public struct TemplateVariables: Sendable {
     return TemplateProblem(.unknownVariable, "\(place) is not declared in \(OwnVariable.fileName)\(hint)")
   }
 
-  /// Problem of a message without a variable that its template names.
-  public func missing(_ variable: TemplateVariable, by template: String) -> TemplateProblem {
+  /// Problem of a message without a variable that its template names, or with a name that looks like it.
+  ///
+  /// - Parameter custom: values of the message by name.
+  public func missing(
+    _ variable: TemplateVariable, by template: String, custom: [String: String] = [:]
+  ) -> TemplateProblem {
+    let undeclared = custom.keys.filter { own[TemplateVariable($0)] == nil }.sorted()
+    if isOwn(variable), let name = undeclared.first(where: { NearestName.of($0, among: [variable.name]) != nil }) {
+      return unknown(name)
+    }
     let field = isOwn(variable) ? "variables.custom.\(variable.name)" : "variables.\(variable.name)"
     return TemplateProblem(.missingVariable, "\(field) is missing; template '\(template)' needs it")
+  }
+}
+
+extension TemplateVariables {
+  /// Checks that values make no number with one another, or with the code, that could be taken for the code.
+  ///
+  /// - Parameters:
+  ///   - texts: texts of the template, of which none goes on in another.
+  ///   - values: checked values.
+  ///   - template: name of the template.
+  public func checkNumbers(
+    in texts: [TemplateText], _ values: [TemplateVariable: String], of template: String
+  ) throws(TemplateProblem) {
+    for text in texts {
+      guard let variable = text.foreignNumber(values, self) else { continue }
+      throw TemplateProblem(
+        .invalidVariable,
+        "variables.custom.\(variable.name) makes a number in template '\(template)' that could be taken for the code")
+    }
+  }
+
+  /// Whether values of a declared variable may have no number.
+  func isWithoutNumbers(_ variable: TemplateVariable) -> Bool {
+    own[variable].map { $0.allowsNumbers != true } ?? false
   }
 }
 

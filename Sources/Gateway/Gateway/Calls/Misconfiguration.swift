@@ -12,7 +12,8 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   case app = "UNKNOWN_APP"
   /// The coordinator cannot open the proof of an app, or takes none in the clear.
   case sealingRequired = "SEALING_REQUIRED"
-  /// The coordinator does not accept the check of a code, or the start for a second factor, as `accounts` sends it.
+  /// The coordinator does not accept the check of a code, the start for a second factor, or a server's command about a
+  /// verification, as `accounts` sends it.
   case check = "CHECK_REFUSED"
   /// The service takes the command from other users of the broker.
   case requester = "NOT_A_REQUESTER"
@@ -41,7 +42,7 @@ enum Misconfiguration: String, Sendable, CaseIterable {
 
   private init?(reason: String) {
     switch reason {
-    case Self.check.rawValue, "START_REFUSED": self = .check
+    case Self.check.rawValue, "START_REFUSED", "VERIFICATION_REFUSED": self = .check
     case Self.trustedApp.rawValue: self = .trustedApp
     case Self.development.rawValue, "NOT_IN_DEVELOPMENT": self = .development
     case _ where reason.hasPrefix("\(Self.seal.rawValue)_"): self = .seal

@@ -9,13 +9,13 @@ enum CallClass: String, Sendable, CaseIterable {
   case providers
   /// Waits for `accounts` to hash a password.
   case hashing
-  /// Waits for `accounts` alone.
+  /// Waits for `accounts` alone: public keys of session cookies may be fetched first.
   case accounts
   /// Administrators' calls, which wait for `accounts`, too: batches take long.
   case administrators
-  /// Waits for the coordinator, by way of `accounts`, for servers, which nginx does not limit.
+  /// Waits for the coordinator, by way of `accounts`, for servers, of which nginx lets each ask for many users.
   case verifications
-  /// Waits for no service: projects, public keys, refusals.
+  /// Waits for no service: projects, public keys of ID tokens, refusals.
   case gateway
 }
 

@@ -121,8 +121,10 @@ extension Route {
   }
 
   /// Open address: public keys, as they were fetched last.
-  static func open(_ name: String, _ paths: [String], _ implementation: @escaping Implementation) -> Route {
-    Route(name, .get, paths, access: .open, waitsFor: .gateway, implementation)
+  static func open(
+    _ name: String, _ paths: [String], waitsFor: CallClass = .gateway, _ implementation: @escaping Implementation
+  ) -> Route {
+    Route(name, .get, paths, access: .open, waitsFor: waitsFor, implementation)
   }
 
   /// Call of development mode. Its class is that of what it may wait for longest.

@@ -68,7 +68,7 @@ final class KeyCache: Service {
   func currentWithCookieKeys() async throws(ProtocolError) -> Answer {
     let known = try await current()
     guard known.keys.cookieKeys.isEmpty else { return known }
-    if !isPausing { await refreshAfterChange() }
+    await refreshUnlessFailed()
     let answer = try await current()
     return answer.keys.cookieKeys.isEmpty ? Answer(keys: answer.keys, maxAge: 0) : answer
   }
@@ -77,6 +77,12 @@ final class KeyCache: Service {
   func refreshAfterChange() async {
     await state.withLock { $0.fetching }?.value
     await refresh()
+  }
+
+  /// The same, unless a fetch has just failed: while accounts hangs, one at most waits for it.
+  private func refreshUnlessFailed() async {
+    await state.withLock { $0.fetching }?.value
+    if !isPausing { await refresh() }
   }
 
   /// Callers at the same time share the fetch.

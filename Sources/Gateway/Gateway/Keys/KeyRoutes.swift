@@ -10,11 +10,13 @@ extension Route {
       open("jwkSet", ["\(HostPrefix.keys)/service_accounts/v1/jwk/\(tokenIssuer)"]) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer(PublicKeys.jwkSet)
       },
-      open("publicKeys", ["\(HostPrefix.relyingParty)/publicKeys", "\(HostPrefix.identity)/v1/publicKeys"]) {
-        (_: Call) async throws(ProtocolError) -> CallAnswer in
+      open(
+        "publicKeys", ["\(HostPrefix.relyingParty)/publicKeys", "\(HostPrefix.identity)/v1/publicKeys"],
+        waitsFor: .accounts
+      ) { (_: Call) async throws(ProtocolError) -> CallAnswer in
         try await cache.cookieAnswer(PublicKeys.certificates)
       },
-      open("sessionCookiePublicKeys", ["\(HostPrefix.identity)/v1/sessionCookiePublicKeys"]) {
+      open("sessionCookiePublicKeys", ["\(HostPrefix.identity)/v1/sessionCookiePublicKeys"], waitsFor: .accounts) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in
         try await cache.cookieAnswer(PublicKeys.jwkSet)
       },

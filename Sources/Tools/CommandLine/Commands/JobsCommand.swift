@@ -8,8 +8,8 @@ enum JobsCommand {
   static let group = CommandEntry(
     "jobs", "Shows jobs that wait for their next attempt, and why.",
     discussion: """
-      Jobs are taken from the queues of delayed jobs for a moment, and given back. One whose delay ends meanwhile goes on when
-      the command has ended. Jobs that have no more attempts are dead letters: countersign dead list.
+      Jobs are taken from one queue of delayed jobs after the other, for a moment, and given back in their order. One whose
+      delay ends meanwhile goes on then. Jobs that have no more attempts are dead letters: countersign dead list.
       """,
     options: Selection.self, [CommandEntry(List.self), CommandEntry(Show.self)])
 
@@ -47,7 +47,7 @@ extension JobsCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let found = try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
+      let found = try await context.backend().withDelayedQueues { (broker) throws(CommandLineError) in
         try await DelayedJobs(broker: broker).list(options.selection.queues, limit: options.limit)
       }
       return CommandOutput(
@@ -115,7 +115,7 @@ extension JobsCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let found = try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
+      let found = try await context.backend().withDelayedQueues { (broker) throws(CommandLineError) in
         try await DelayedJobs(broker: broker).find(options.id, in: options.selection.queues)
       }
       guard let found else {

@@ -12,9 +12,14 @@ protocol OperatorBackend: Sendable {
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
 
-  /// Lends a connection for dead letters and delayed jobs, and closes it, which returns all messages that were taken and not removed.
+  /// Lends a connection for dead letters, and closes it, which returns all messages that were taken and not removed.
   func withDeadQueue<Result: Sendable>(
     _ body: (any DeadQueue) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result
+
+  /// Lends a way to look at delayed jobs.
+  func withDelayedQueues<Result: Sendable>(
+    _ body: (any DelayedQueues) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply

@@ -51,15 +51,17 @@ extension ServiceCommand {
         try await write(events, options, api, context)
         return text.forAdministrator(events, in: api.virtualHost)
       }
+      var known = text
+      known.otherHosts = try await otherHosts(of: options.user, state, api)
       let changes = try options.user.changes(of: state) + events
       let hasPassword = state.users.first { $0.name == options.name }?.hasPassword ?? false
       guard !hasPassword || options.newPassword else {
         try await write(changes, options, api, context)
-        return text.done(changes, .kept)
+        return known.done(changes, .kept)
       }
       try await context.announce("service.add", on: options.subject)
       let password = try await setPassword(after: changes, options, api)
-      return text.done(changes, password)
+      return known.done(changes, password)
     }
 
     /// `nil` if this user of the management API may not see users, and so may not make them.
@@ -70,6 +72,20 @@ extension ServiceCommand {
         guard error.code == .notPermitted else { throw error }
         return nil
       }
+    }
+
+    /// Throws for a user that has rights in other virtual hosts alone: its password and limits are theirs.
+    private static func otherHosts(
+      of user: ServiceUser, _ state: UserDifferences, _ api: ManagementAPI
+    ) async throws(CommandLineError) -> [String] {
+      let others = try await ServiceCommand.otherHosts(of: user.name, state, api)
+      guard others.isEmpty || state.hasRights(user.name) else {
+        throw CommandLineError(
+          .refused,
+          "user \(user.name) has rights in \(others.joined(separator: ", ")) and none in \(api.virtualHost), and its password holds in all virtual hosts: choose another name, or give it the rights by hand; countersign topology user \(user.name) --like \(user.kind.rawValue) prints how"
+        )
+      }
+      return others
     }
 
     private static func write(
@@ -91,11 +107,17 @@ extension ServiceCommand {
         for write in changes.flatMap(\.writes) { try await api.write(write) }
         try await api.write(ServiceWrites.password(of: options.name, password))
       } catch {
-        guard let file = options.passwordFile else { throw error }
-        throw CommandLineError(
-          error.code, "\(error.description); the password in \(file) may not be in force: remove the file, and repeat")
+        throw CommandLineError(error.code, "\(error.description); \(advice(options))")
       }
       return options.passwordFile.map { .file($0) } ?? .printed(password)
+    }
+
+    /// The broker may have taken a password without its answer having come: a repetition alone would leave it.
+    private static func advice(_ options: Options) -> String {
+      guard let file = options.passwordFile else {
+        return "a password that nobody knows may be in force: repeat with --new-password"
+      }
+      return "the password in \(file) may not be in force: remove the file, and repeat with --new-password"
     }
   }
 }

@@ -19,6 +19,15 @@ enum ServiceCommand {
     }
     try ServiceKind.requireName(name)
   }
+
+  /// Virtual hosts but this one in which a user has rights. Empty if there is no such user.
+  static func otherHosts(
+    of name: String, _ state: UserDifferences, _ api: ManagementAPI
+  ) async throws(CommandLineError) -> [String] {
+    guard state.users.contains(where: { $0.name == name }) else { return [] }
+    let rows = try await api.rows("/api/users/\(PercentEncoding.encode(name))/permissions")
+    return rows.compactMap { $0["vhost"]?.text }.filter { $0 != api.virtualHost }.sorted()
+  }
 }
 
 // MARK: - List
@@ -75,16 +84,31 @@ extension ServiceCommand {
     }
 
     private struct Found {
+      var name: String
+      /// Whether the user has rights in this virtual host, or in none.
       var isUser: Bool
+      /// Other virtual hosts, for which the user stays.
+      var others: [String]
+      var hasTopics: Bool
       /// Events that wait. `nil` without a queue.
       var kept: Int?
+
+      var userWrites: [ManagementWrite] {
+        guard isUser else { return [] }
+        return others.isEmpty
+          ? [ServiceWrites.removal(name)] : ServiceWrites.removal(ofRights: name, withTopics: hasTopics)
+      }
+
+      var queueWrites: [ManagementWrite] {
+        kept == nil ? [] : [ServiceWrites.removal(ofQueue: Topology.Queues.events(of: name))]
+      }
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       try requireOwn(options.name)
       return try await context.backend().withManagement { (api) throws(CommandLineError) in
         let found = try await find(options.name, api)
-        if options.yes { try await remove(options.name, found, api, context) }
+        if options.yes { try await remove(found, api, context) }
         return output(options, found)
       }
     }
@@ -93,31 +117,31 @@ extension ServiceCommand {
       let state = try await TopologyTool(api: api).users()
       let queues: [QueueState] = try await api.list("queues")
       let queue = queues.first { $0.name == Topology.Queues.events(of: name) }
-      let isUser = state.users.contains { $0.name == name }
+      let others = try await otherHosts(of: name, state, api)
+      let isUser = state.users.contains { $0.name == name } && (others.isEmpty || state.hasRights(name))
       guard isUser || queue != nil else {
         throw CommandLineError(.refused, "there is no service \(name); countersign service list shows them")
       }
       guard !isUser || state.serviceKind(of: name) != nil else {
-        throw CommandLineError(
-          .refused, "user \(name) has not the rights of a service: rabbitmqctl delete_user \(name)")
+        let way = others.isEmpty ? "rabbitmqctl delete_user \(name)" : RabbitMQCtl.clear(name, in: api.virtualHost)
+        throw CommandLineError(.refused, "user \(name) has not the rights of a service: \(way)")
       }
-      return Found(isUser: isUser, kept: queue.map { $0.messages ?? 0 })
+      let hasTopics = state.rights.all(.topicPermissions).contains { $0["user"] == name }
+      return Found(
+        name: name, isUser: isUser, others: others, hasTopics: hasTopics, kept: queue.map { $0.messages ?? 0 })
     }
 
     /// The user goes first: it could otherwise bind or read on.
     private static func remove(
-      _ name: String, _ found: Found, _ api: ManagementAPI, _ context: CommandContext
+      _ found: Found, _ api: ManagementAPI, _ context: CommandContext
     ) async throws(CommandLineError) {
-      try await context.announce("service.remove", on: name)
-      if found.isUser { try await api.write(ServiceWrites.removal(name)) }
-      if found.kept != nil { try await api.write(ServiceWrites.removal(ofQueue: Topology.Queues.events(of: name))) }
+      try await context.announce("service.remove", on: found.name)
+      for write in found.userWrites + found.queueWrites { try await api.write(write) }
     }
 
     private static func output(_ options: Options, _ found: Found) -> CommandOutput {
       var lines: [String] = []
-      if found.isUser {
-        lines.append("user \(options.name), whose connections end; queues of its own for replies go within 10 minutes")
-      }
+      if found.isUser { lines.append(userLine(found)) }
       if let kept = found.kept {
         lines.append("queue \(Topology.Queues.events(of: options.name)) with about \(kept) events that wait")
       }
@@ -126,9 +150,18 @@ extension ServiceCommand {
         text: ([head] + lines.map { "  \($0)" }).joined(separator: "\n"),
         json: .object([
           "name": .text(options.name), "removed": .bool(options.yes), "user": .bool(found.isUser),
+          "userStaysFor": .array(found.others.map(JSONValue.text)),
           "eventsKept": found.kept.map { .integer(Int64($0)) } ?? .null,
         ]),
         exitCode: options.yes ? .success : .failure)
+    }
+
+    private static func userLine(_ found: Found) -> String {
+      guard !found.others.isEmpty else {
+        return "user \(found.name), whose connections end; queues of its own for replies go within 10 minutes"
+      }
+      return
+        "rights of user \(found.name) in this virtual host; the user stays for \(found.others.joined(separator: ", ")), and connections that are open keep theirs until they end"
     }
   }
 }

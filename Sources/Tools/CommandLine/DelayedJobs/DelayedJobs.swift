@@ -4,14 +4,14 @@ import CountersignMessages
 /// Reads the queues of delayed jobs, oldest first.
 ///
 /// The queues themselves are the only place that knows every delayed job: reports of delays are not sent for all of
-/// them. Jobs are taken without acknowledgment, and return to their places when the connection closes. One whose delay
-/// ends meanwhile goes on then. The broker publishes it to its work queue anew, so the worker does not see that it was
-/// taken, and no crash is suspected.
+/// them. Jobs are held for a moment, those of one queue at a time, and return to their places (``QueueLook``). One whose
+/// delay ends meanwhile goes on then. The broker publishes it to its work queue anew, so the worker does not see that it
+/// was taken, and no crash is suspected.
 struct DelayedJobs {
-  /// They stay unacknowledged until the reading ends.
+  /// Held at once, and looked at in all.
   static let maxTaken = 10_000
 
-  let broker: any DeadQueue
+  let broker: any DelayedQueues
 
   /// A queue of delayed jobs with at least one.
   struct Queue: Sendable {
@@ -35,13 +35,11 @@ struct DelayedJobs {
     var outcome = Outcome()
     for queue in queues {
       for step in RetryStep.allCases {
-        try await walk(queue, step, limit: limit - outcome.jobs.count) { job, left in
-          if left.isFirst {
-            outcome.queues.append(Queue(queue: queue, step: step, count: left.count + 1, oldest: job))
-          }
-          if outcome.jobs.count < limit { outcome.jobs.append(job) }
-          return true
-        }
+        let left = limit - outcome.jobs.count
+        let (count, jobs) = try await look(queue, step, limit: max(1, left))
+        guard let oldest = jobs.first else { continue }
+        outcome.queues.append(Queue(queue: queue, step: step, count: count, oldest: oldest))
+        outcome.jobs += jobs.prefix(left)
       }
     }
     return outcome
@@ -49,37 +47,26 @@ struct DelayedJobs {
 
   /// Looks for a job among the ``maxTaken`` oldest of all queues. `nil` if it is not there.
   func find(_ id: String, in queues: [String]) async throws(CommandLineError) -> DelayedJob? {
-    var found: DelayedJob?
     var left = Self.maxTaken
     for queue in queues {
-      for step in RetryStep.allCases where found == nil && left > 0 {
-        try await walk(queue, step, limit: left) { job, _ in
-          left -= 1
-          if job.id == id { found = job }
-          return found == nil
-        }
+      for step in RetryStep.allCases where left > 0 {
+        let jobs = try await look(queue, step, limit: left).jobs
+        if let found = jobs.first(where: { $0.id == id }) { return found }
+        left -= jobs.count
       }
     }
-    return found
+    return nil
   }
 
-  /// Takes at least one job, if there is one, and not those that arrive meanwhile.
-  private func walk(
-    _ queue: String, _ step: RetryStep, limit: Int, _ visit: (DelayedJob, (isFirst: Bool, count: Int)) -> Bool
-  ) async throws(CommandLineError) {
-    var (taken, count) = (0, 1)
-    while taken < max(1, limit), count > 0 {
-      guard let (delivery, remaining) = try await take(Topology.Queues.retry(queue, step)) else { return }
-      count = taken == 0 ? remaining : min(count - 1, remaining)
-      let job = DelayedJob(message: delivery.message, queue: queue)
-      guard visit(job, (taken == 0, count)) else { return }
-      taken += 1
-    }
-  }
-
-  private func take(_ queue: String) async throws(CommandLineError) -> (delivery: Delivery, remaining: Int)? {
+  private func look(
+    _ queue: String, _ step: RetryStep, limit: Int
+  ) async throws(CommandLineError) -> (count: Int, jobs: [DelayedJob]) {
+    let name = Topology.Queues.retry(queue, step)
     do {
-      return try await broker.take(from: queue)
+      let count = try await broker.count(name)
+      guard count > 0 else { return (0, []) }
+      let messages = try await broker.first(min(limit, count), of: name)
+      return (count, messages.map { DelayedJob(message: $0, queue: queue) })
     } catch {
       throw CommandLineError(error)
     }

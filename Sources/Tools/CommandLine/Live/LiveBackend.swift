@@ -52,6 +52,18 @@ struct LiveBackend: OperatorBackend {
     return outcome
   }
 
+  func withDelayedQueues<Result: Sendable>(
+    _ body: (any DelayedQueues) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
+    let endpoint = try configuration.operatorUser.endpoint()
+    let connection = try await open(endpoint)
+    let queues = AdminDelayedQueues(connection: connection, endpoint: endpoint, options: connectionOptions())
+    let outcome: Swift.Result<Result, CommandLineError>
+    do { outcome = .success(try await body(queues)) } catch { outcome = .failure(error) }
+    await Self.close(connection)
+    return try outcome.get()
+  }
+
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     try await withClient { client in try await client.send(command, timeout: timeout) }
   }
@@ -124,12 +136,14 @@ struct LiveBackend: OperatorBackend {
     _ endpoint: BrokerEndpoint, within limit: Duration = .seconds(10)
   ) async throws(CommandLineError) -> AdminConnection {
     do {
-      return try await AdminConnection.open(
-        endpoint: endpoint,
-        options: ConnectionOptions(name: Self.appID, connectTimeout: min(timeout, limit), rpcTimeout: limit))
+      return try await AdminConnection.open(endpoint: endpoint, options: connectionOptions(within: limit))
     } catch {
       throw CommandLineError(error)
     }
+  }
+
+  private func connectionOptions(within limit: Duration = .seconds(10)) -> ConnectionOptions {
+    ConnectionOptions(name: Self.appID, connectTimeout: min(timeout, limit), rpcTimeout: limit)
   }
 
   static func close(_ connection: AdminConnection) async {

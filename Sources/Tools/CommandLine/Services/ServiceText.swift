@@ -13,6 +13,8 @@ struct ServiceText {
 
   let user: ServiceUser
   let url: String
+  /// Virtual hosts beside this one in which the user has rights.
+  var otherHosts: [String] = []
 
   func done(_ changes: [TopologyDifference], _ password: Password) -> CommandOutput {
     let deeds = changes.compactMap { change in
@@ -21,6 +23,7 @@ struct ServiceText {
     }
     var json = fields
     json["changes"] = .array(deeds.map(JSONValue.text))
+    if !otherHosts.isEmpty { json["otherVirtualHosts"] = .array(otherHosts.map(JSONValue.text)) }
     let shown: String
     switch password {
     case .printed(let text):
@@ -67,6 +70,9 @@ struct ServiceText {
         ("events", "\(user.eventQueue): consume it without declaring it"),
         ("binding", "once, to \(Topology.Exchanges.events) under the events you want, such as verification.*"),
       ]
+    }
+    if !otherHosts.isEmpty {
+      settings.append(("also in", "\(otherHosts.joined(separator: ", ")), with the same password"))
     }
     let width = settings.map(\.0.count).max() ?? 0
     return

@@ -58,6 +58,13 @@ enum ServiceWrites {
 
   static func removal(_ name: String) -> ManagementWrite { ManagementWrite(["users", name], [:], method: "DELETE") }
 
+  /// Of the rights in the virtual host alone.
+  static func removal(ofRights name: String, withTopics: Bool) -> [ManagementWrite] {
+    (withTopics ? ["permissions", "topic-permissions"] : ["permissions"]).map {
+      ManagementWrite([$0, name], [:], method: "DELETE")
+    }
+  }
+
   static func removal(ofQueue name: String) -> ManagementWrite {
     ManagementWrite(["queues", name], [:], method: "DELETE")
   }

@@ -73,6 +73,9 @@ struct MailTemplate: Sendable {
   /// Variables of the subject and of all blocks.
   var variables: Set<TemplateVariable> { Set(subject.variables + blocks.flatMap(\.variables)) }
 
+  /// The same with those that decide which blocks there are.
+  var used: Set<TemplateVariable> { variables.union(alternatives + blocks.compactMap(\.condition)) }
+
   /// Codes that a mail with all its blocks shows.
   var codes: Int { (subject.variables + blocks.flatMap(\.text.variables)).count(where: { $0 == .code }) }
 
@@ -81,6 +84,9 @@ struct MailTemplate: Sendable {
     if !alternatives.isEmpty, alternatives.allSatisfy({ values[$0] == nil }) { return alternatives }
     return (subject.variables + shown(values).flatMap(\.variables)).filter { values[$0] == nil }
   }
+
+  /// Texts of a mail with these values.
+  func texts(_ values: [TemplateVariable: String]) -> [TemplateText] { [subject] + shown(values).map(\.text) }
 
   private func shown(_ values: [TemplateVariable: String]) -> [Block] {
     blocks.filter { block in block.condition.map { values[$0] != nil } ?? true }

@@ -36,13 +36,16 @@ public struct MailTemplates: Sendable {
     _ name: String, languageCode: String?, variables: [String: String], custom: [String: String] = [:]
   ) throws(TemplateProblem) -> MailText {
     let (template, language) = try catalog.find(name, languageCode)
-    let values = try self.variables.values(variables, custom: custom)
+    let values = try self.variables.values(variables, custom: custom, for: template.used)
     let missing = template.missing(values)
-    if let variable = missing.first, Set(missing).count == 1 { throw self.variables.missing(variable, by: name) }
+    if let variable = missing.first, Set(missing).count == 1 {
+      throw self.variables.missing(variable, by: name, custom: custom)
+    }
     guard missing.isEmpty else {
       let names = missing.map(\.name).joined(separator: ", ")
       throw TemplateProblem(.missingVariable, "variables: template '\(name)' needs \(names)")
     }
+    try self.variables.checkNumbers(in: template.texts(values), values, of: name)
     return template.render(values, layout, language: language)
   }
 }

@@ -60,7 +60,7 @@ struct SMSTemplate: Sendable {
     return best ?? SMSText("")
   }
 
-  private func texts(_ tail: MessageTail?) -> [TemplateText] { tail == nil ? plain : domainBound }
+  func texts(_ tail: MessageTail?) -> [TemplateText] { tail == nil ? plain : domainBound }
 }
 
 /// Last line of a message, by which a phone finds the code and its app or domain. There is only one; the job chooses

@@ -37,17 +37,18 @@ public struct SMSTemplates: Sendable {
   ///   - languageCode: language tag; a malformed one counts as absent.
   ///   - variables: `code` (required), `appName` (if the wording uses it), `domain` (adds the line `@domain #code`),
   ///     `androidHash` (adds the app's hash instead). Others are ignored.
-  ///   - custom: values of declared variables.
-  /// - Throws: when the template or the name of a declared variable is unknown, or a variable is missing or not
-  ///   allowed.
+  ///   - custom: values of declared variables. Those that the template does not use are ignored.
+  /// - Throws: when the template is unknown, or a variable is missing or not allowed.
   public func render(
     _ name: String, languageCode: String?, variables: [String: String], custom: [String: String] = [:]
   ) throws(TemplateProblem) -> SMSText {
     let template = try catalog.find(name, languageCode).template
-    let values = try self.variables.values(variables, custom: custom)
-    for variable in template.required(MessageTail(values)) where values[variable] == nil {
-      throw self.variables.missing(variable, by: name)
+    let values = try self.variables.values(variables, custom: custom, for: template.variables)
+    let tail = MessageTail(values)
+    for variable in template.required(tail) where values[variable] == nil {
+      throw self.variables.missing(variable, by: name, custom: custom)
     }
+    try self.variables.checkNumbers(in: template.texts(tail), values, of: name)
     return template.render(values)
   }
 }

@@ -105,6 +105,18 @@ struct VerificationsTests {
     #expect(bench.coordinator.starts.isEmpty)
   }
 
+  @Test func `Who has no say is told so, and nothing of apps, keys and verifications`() async throws {
+    let wrong = AccountsBench.Bearer.token(Secret("wrong"))
+    for reply in [
+      try await bench.startVerification(by: wrong) { $0.app = "com.example.foreign" },
+      try await bench.startVerification(by: wrong, key: ""),
+      try await bench.checkVerification("ill one", by: wrong), try await bench.getVerification("ill one", by: wrong),
+    ] {
+      #expect(try error(reply).code == .invalidAccessToken)
+    }
+    #expect(bench.coordinator.starts.isEmpty)
+  }
+
   @Test func `A disabled service account starts and checks nothing`() async throws {
     let service = try await service()
     let id = try await bench.verified(by: service)
@@ -136,7 +148,8 @@ struct VerificationsTests {
     #expect(first == again && bench.coordinator.starts.count == 1)
     let checked = try await bench.checkVerification(first.verificationID, by: service, key: "k")
     let checkedAgain = try await bench.checkVerification(first.verificationID, by: service, key: "k")
-    #expect(checked.type == VerificationApproved.type.text && checked.body == checkedAgain.body)
+    #expect(checked.type == VerificationApproved.type.text && checkedAgain.type == checked.type)
+    #expect(try VerificationApproved(json: checked.body) == VerificationApproved(json: checkedAgain.body))
     #expect(bench.coordinator.compared == 1)
     let others: [(AccountsBench.Bearer, String?)] = [
       (service, "l"), (service, nil), (service, nil), (try await other(), "k"),

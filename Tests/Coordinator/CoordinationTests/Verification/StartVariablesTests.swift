@@ -81,6 +81,34 @@ import Testing
     #expect(try custom(bench) == [["shop": "Other", "city": "Berlin", "team": "Support"]])
   }
 
+  @Test func `A start of another requester that causes no SMS changes no text`() async throws {
+    let rules = Bench.rules { rules in
+      rules.apps[Bench.app]?.variables = ["city": "Berlin"]
+      rules.apps[Bench.app]?.startVariables = ["city"]
+    }
+    let bench = try await Bench(rules)
+    _ = try await bench.ask(start(nil))
+    var other = start(["city": "Paris"])
+    other.requester = "another"
+    _ = try await bench.ask(other)
+    #expect(try custom(bench) == [["city": "Berlin"]])
+    bench.clock.advance(by: .seconds(30))
+    _ = bench.sink.takePublished()
+    _ = try await bench.ask(start(nil))
+    #expect(try custom(bench) == [["city": "Berlin"]])
+  }
+
+  @Test func `The SMS that another requester's start causes has its values only`() async throws {
+    let bench = try await Bench(rules())
+    _ = try await bench.ask(start(["shop": "Corner", "city": "Rome"]))
+    bench.clock.advance(by: .seconds(30))
+    _ = bench.sink.takePublished()
+    var other = start(["shop": "Other"])
+    other.requester = "another"
+    _ = try await bench.ask(other)
+    #expect(try custom(bench) == [["shop": "Other", "city": "Berlin", "team": "Support"]])
+  }
+
   @Test func `A start that waits for its proof keeps its values`() async throws {
     let bench = try await Bench(rules())
     var command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)

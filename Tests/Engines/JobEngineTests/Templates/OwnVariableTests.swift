@@ -51,6 +51,7 @@ import Testing
 
   @Test(arguments: [
     "Berlin", "Köln", "Shop 24", "Café & Söhne", "クラブ", "O'Neill, Inc.", "z.B. heute", "{code}", "x<b>y",
+    "Cafe\u{301} 24", "I ❤\u{FE0F} NY", "five.\u{201C}Six", "(a).so", "六本木", "+.5",
   ])
   func `Values that people have are allowed`(value: String) {
     #expect(OwnVariable(maxLength: 30).problem(with: value) == nil)
@@ -61,6 +62,8 @@ import Testing
       "", "  ", "a\nb", "a\r", "a\u{2028}b", "a\u{85}b", "a\u{202E}b", "a\u{200F}b", "a\u{200B}b", "a\tb",
       String(repeating: "x", count: 31), "https://evil", "www.evil", "see evil.example", "evil。example", "10.0.0.1",
       "me@bank", "＠bank", "482913", "4829", "4 8 2 9", "4-8-2-9", "4,8,2,9", "１２３４", "٤٨٢٩", "①②③④",
+      "evil\u{301}.com", "evil.\u{301}com", "evil\u{FE0F}.ws", "❤.ws", "❤\u{FE0F}.ws", "€.ws", "x\u{20DD}.ws",
+      "ht\u{301}tp", "www\u{301}.", "4\u{301}8\u{301}2\u{301}9", "四八二九", "½½½½", "ⅣⅧⅡⅨ",
     ])
   func `Values that write lines, links or codes are refused, and not repeated`(value: String) {
     let problem = OwnVariable(maxLength: 30).problem(with: value)

@@ -10,6 +10,8 @@ import Testing
       TemplateVariable("plan"): OwnVariable(maxLength: 10),
     ])
 
+  private static let used: Set<TemplateVariable> = [.code, TemplateVariable("city"), TemplateVariable("plan")]
+
   private func problem(_ source: String) -> String? {
     do {
       _ = try TemplateText(source, Self.variables, lengths: 1...40)
@@ -39,23 +41,21 @@ import Testing
 
   @Test func `Values are filled in once, and wrapped`() throws {
     let text = try TemplateText("{plan} for {code}", Self.variables, lengths: 1...40)
-    let values = try Self.variables.values(["code": "12"], custom: ["plan": "{code}"])
+    let values = try Self.variables.values(["code": "12"], custom: ["plan": "{code}"], for: Self.used)
     #expect(text.filled(with: values) == "{code} for 12")
     #expect(text.filled(with: values) { "<\($0)>" } == "<{code}> for <12>")
   }
 
   @Test func `A default stands in for a missing value`() throws {
-    let values = try Self.variables.values([:], custom: [:])
+    let values = try Self.variables.values([:], custom: [:], for: Self.used)
     #expect(values == [TemplateVariable("city"): "Berlin"])
-    #expect(try Self.variables.values([:], custom: ["city": "Paris"])[TemplateVariable("city")] == "Paris")
+    let given = try Self.variables.values([:], custom: ["city": "Paris"], for: Self.used)
+    #expect(given[TemplateVariable("city")] == "Paris")
   }
 
   @Test(
     arguments: [
       (["code": "99"], "UNKNOWN_VARIABLE: variables.custom.code is not declared in variables.json5"),
-      (
-        ["plam": "x"], "UNKNOWN_VARIABLE: variables.custom.plam is not declared in variables.json5 (did you mean plan?)"
-      ),
       (["a b": "x"], "UNKNOWN_VARIABLE: variables.custom has a name that is not declared in variables.json5"),
       (["plan": "a\nb"], "INVALID_VARIABLE: variables.custom.plan must be 1 to 10 printable characters"),
       (
@@ -64,8 +64,25 @@ import Testing
       ),
     ] as [([String: String], String)])
   func `Values that are refused`(custom: [String: String], expected: String) {
-    let problem = #expect(throws: TemplateProblem.self) { try Self.variables.values([:], custom: custom) }
+    let problem = #expect(throws: TemplateProblem.self) {
+      try Self.variables.values([:], custom: custom, for: Self.used)
+    }
     #expect(problem?.description.hasPrefix(expected) == true, "\(String(describing: problem))")
+  }
+
+  @Test(arguments: [["plam": "x"], ["shop": "see evil.example"], ["plan": "a\nb"], ["city": "4829"]])
+  func `Values that the template does not use are ignored, declared or not`(custom: [String: String]) throws {
+    let values = try Self.variables.values(["code": "12"], custom: custom, for: [.code])
+    #expect(values == [.code: "12", TemplateVariable("city"): "Berlin"])
+  }
+
+  @Test func `A name that looks like the missing one is named in its place`() {
+    let plan = TemplateVariable("plan")
+    let problem = Self.variables.missing(plan, by: "t", custom: ["city": "x", "plam": "x"])
+    #expect(
+      problem.description
+        == "UNKNOWN_VARIABLE: variables.custom.plam is not declared in variables.json5 (did you mean plan?)")
+    #expect(Self.variables.missing(plan, by: "t", custom: ["shop": "x"]).code == .missingVariable)
   }
 
   @Test func `A missing variable is named where it is given`() {

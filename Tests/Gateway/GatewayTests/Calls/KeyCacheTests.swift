@@ -68,6 +68,26 @@ import Testing
     #expect(source.fetches.withLock { $0 } == 2)
   }
 
+  @Test func `While accounts hangs one fetch waits, and keys of ID tokens are given out all the same`() async throws {
+    let source = Source()
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    await cache.refresh()
+    let isOver = Latch()
+    source.hanging.withLock { $0 = isOver }
+    source.result.withLock { $0 = .failure(.unavailable) }
+    try await withThrowingTaskGroup(of: KeyCache.Answer.self) { group in
+      // Whatever fails here, they end.
+      defer { isOver.open() }
+      for _ in 1...20 { group.addTask { try await cache.currentWithCookieKeys() } }
+      try await eventually { source.fetches.withLock { $0 } == 2 }
+      #expect(try await cache.current().keys.keys.map(\.id) == ["k1"])
+      isOver.open()
+      for try await answer in group { #expect(answer.keys.cookieKeys.isEmpty && answer.maxAge == 0) }
+    }
+    #expect(source.fetches.withLock { $0 } == 2)
+  }
+
   @Test func `Without keys verifiers are to try again`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(GetKeys.self) { _, _ in Self.keys() }
@@ -88,6 +108,8 @@ import Testing
     let sink = MemorySink()
     let fetches = Mutex(0)
     let result = Mutex<Result<KeysPublished, ProtocolError>>(.failure(.unavailable))
+    /// Fetches wait for it while it is there.
+    let hanging = Mutex<Latch?>(nil)
     let hold: @Sendable () async -> Void
 
     init(hold: @escaping @Sendable () async -> Void = {}) {
@@ -100,6 +122,7 @@ import Testing
       ) { () async throws(ProtocolError) -> KeysPublished in
         self.fetches.withLock { $0 += 1 }
         await self.hold()
+        await self.hanging.withLock { $0 }?.wait()
         return try self.result.withLock { $0 }.get()
       }
     }

@@ -16,7 +16,8 @@ struct VerificationOrder: CommandOrder {
   private let check: AdministratorCheck
   private let key: String?
   private let app: String?
-  private let request: VerificationRequest
+  /// Failures are those of what the command says, and for callers with a say alone.
+  private let request: Result<VerificationRequest, APIError>
   private let ids: [RecordID]
   private let parts: AccountParts
 
@@ -28,21 +29,28 @@ struct VerificationOrder: CommandOrder {
     project = try reader.project(command.project).id
     check = try AdministratorCheck(
       bearer: command.bearer, project: project, role: .verifications, of: envelope, replyKey: nil, reader)
-    key = try Self.key(command.requestKey)
+    key = command.requestKey
     app = command.expectedApp.flatMap { $0.isEmpty ? nil : $0 }
-    request = try command.request(of: envelope, reader)
+    request = Result { () throws(APIError) -> VerificationRequest in
+      try Self.judge(key: command.requestKey)
+      return try command.request(of: envelope, reader)
+    }
+    let content: [String]
+    switch request {
+    case .success(let request): content = request.parts
+    case .failure: content = []
+    }
     ids = VerificationCall.ids(of: envelope, reader.hashes)
     self.parts = parts
     (fingerprint, former) = reader.hashes.fingerprints(
-      "service verification", [type.text, project, key ?? "", app ?? ""] + request.parts)
+      "service verification", [type.text, project, key ?? "", app ?? ""] + content)
   }
 
-  private static func key(_ text: String?) throws(APIError) -> String? {
-    guard let text else { return nil }
-    guard (1...StartServiceVerification.maxIdempotencyKeyBytes).contains(text.utf8.count),
-      text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+  private static func judge(key: String?) throws(APIError) {
+    guard let key else { return }
+    guard (1...StartServiceVerification.maxIdempotencyKeyBytes).contains(key.utf8.count),
+      key.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
     else { throw .malformedIdempotencyKey }
-    return text
   }
 
   func formerFingerprints() -> [[UInt8]] { former }
@@ -60,13 +68,18 @@ struct VerificationOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): administrator = found
     }
+    let request: VerificationRequest
+    switch self.request {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let read): request = read
+    }
     guard let deadline = PhoneCheck.deadline(of: envelope, at: set.now) else { return CommandAnswer(.requesterGone) }
     guard let id = ids.first else { throw StoreError.unreadableBody }
     let call = VerificationCall(
       id: id, messageID: messageID(of: administrator, envelope), app: app, fingerprint: fingerprint,
       deadline: deadline, envelope: envelope)
     try call.store(in: &set)
-    try set.send(message(for: call, of: administrator, at: set.now))
+    try set.send(message(request, for: call, of: administrator, at: set.now))
     return nil
   }
 
@@ -78,7 +91,7 @@ struct VerificationOrder: CommandOrder {
   }
 
   private func message(
-    for call: VerificationCall, of administrator: Administrator, at now: UnixTime
+    _ request: VerificationRequest, for call: VerificationCall, of administrator: Administrator, at now: UnixTime
   ) throws(StoreError) -> OutgoingMessage {
     let subject = Hexadecimal.encode(
       AccountHashes.digest("service verification", [project, administrator.name]))

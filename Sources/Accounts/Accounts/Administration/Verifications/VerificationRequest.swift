@@ -22,7 +22,8 @@ enum VerificationRequest: Sendable {
   case get(verificationID: String)
   case cancel(verificationID: String)
 
-  /// Parts of a fingerprint. As with the coordinator, language and client are none.
+  /// Parts of a fingerprint. The language is none. Nor is the client here, which the coordinator compares: the network
+  /// and instance of a start's client are part of what an idempotency key stands for.
   var parts: [String] {
     switch self {
     case .start(let start): [start.phoneNumber, start.region ?? ""]

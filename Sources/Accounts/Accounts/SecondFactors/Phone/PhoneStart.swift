@@ -34,8 +34,8 @@ extension PhoneStart: StoredRecord {
 }
 
 extension CommandReader {
-  /// Limit of the codes that were sent for second factors of an account. A start that the coordinator refuses, for the
-  /// lack of a proof of the app above all, uses none of them up.
+  /// Limit of the starts for second factors of an account that the coordinator accepted. One that it refuses, for the
+  /// lack of a proof of the app above all, does not count.
   func startedCodes(ofAccount account: RecordID, project: String) -> LimitBench {
     limits([.secondFactorStartsPerAccount], of: LimitSubject(project: project, account: account.text))
   }
