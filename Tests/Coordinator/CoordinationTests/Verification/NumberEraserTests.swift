@@ -102,7 +102,7 @@ import Testing
     await bench.deliver(piled)
     let replies = try bench.replies.map { try NumberForgotten(json: $0.body) }
     #expect(replies.map(\.verifications) == [1, 1, 1])
-    #expect(bench.events() == ["verification.canceled"])
+    #expect(bench.events() == ["verification.expired"])
     #expect(try await bench.count("verification") == 1)
     let again = try await bench.ask(command, id: "erasure.1", user: "accounts", sentAt: bench.clock.now())
     #expect(try NumberForgotten(json: again.body) == replies[0])
