@@ -214,7 +214,7 @@ class JobsTest(DelayTest):
         looks = 0
         # More often than RabbitMQ 4 would allow without a limit of its own.
         while time.monotonic() < began + DELAY_SECONDS - LOOK_SECONDS:
-            # One that holds all of them, and one that holds some.
+            # One that shows all of them, and one that shows some.
             for limit in [LOOKED_AT, FEW_LOOKED_AT]:
                 found, _ = self.listed("", "--queue", "sms.bulk", "--limit", str(limit))
                 self.assertEqual([one["id"] for one in found["jobs"]], names[:limit])

@@ -15,7 +15,7 @@ import pika.exceptions
 import broker
 from countersign_client import Client
 from process import countersign
-from samples import new_number
+from samples import in_seconds, new_number
 from waiting import eventually
 
 APP = "com.example.app"
@@ -124,7 +124,8 @@ class UserTest(ServicesTest):
     def test_a_sender_sends_jobs(self):
         _, settings = self.add("--sender")
         client = Client.of(self, self.url(settings))
-        sent = client.send("countersign.jobs", "sms.dispatch", {"to": new_number("+49176", 8), "text": "Hello"})
+        sent = client.send("countersign.jobs", "sms.dispatch", {
+            "to": new_number("+49176", 8), "text": "Hello 654321", "deadline": in_seconds(300)})
         self.assertEqual(client.wait(sent)[1]["outcome"], "accepted")
         code, text = run("topology", "check")
         self.assertEqual(code, 0, text)

@@ -62,7 +62,10 @@ extension JobsCommand {
       guard !found.queues.isEmpty else { return "no job is delayed" }
       var queues = TextTable("QUEUE", "DELAY", "JOBS", "OLDEST SINCE", "NEXT ATTEMPT")
       queues.rows = found.queues.map { queue in
-        [queue.queue, queue.step.rawValue, "\(queue.count)", time(queue.oldest.since), time(queue.oldest.nextAttempt)]
+        [
+          queue.queue, queue.step.rawValue, "\(queue.count)", time(queue.oldest?.since),
+          time(queue.oldest?.nextAttempt),
+        ]
       }
       var jobs = TextTable("ID", "QUEUE", "SINCE", "ATTEMPTS", "NEXT ATTEMPT", "LAST ERROR")
       jobs.rows = found.jobs.map { job in
@@ -81,7 +84,7 @@ extension JobsCommand {
     private static func json(_ queue: DelayedJobs.Queue) -> JSONValue {
       [
         "queue": .text(queue.queue), "delay": .text(queue.step.rawValue), "count": .integer(Int64(queue.count)),
-        "oldest": .optional(queue.oldest.since?.rfc3339), "next": .optional(queue.oldest.nextAttempt?.rfc3339),
+        "oldest": .optional(queue.oldest?.since?.rfc3339), "next": .optional(queue.oldest?.nextAttempt?.rfc3339),
       ]
     }
   }
@@ -121,7 +124,7 @@ extension JobsCommand {
       guard let found else {
         throw CommandLineError(
           .refused,
-          "job \(options.id) is not delayed: it waits in its work queue, has ended, or is a dead letter (countersign dead show)"
+          "job \(options.id) is not delayed: it waits in its work queue, has ended, or is a dead letter (countersign dead show); delay queues with more than \(DelayedJobs.maxTaken) jobs are not searched"
         )
       }
       return DeadLetterText.output(

@@ -8,7 +8,8 @@ import CountersignMessages
 /// delay ends meanwhile goes on then. The broker publishes it to its work queue anew, so the worker does not see that it
 /// was taken, and no crash is suspected.
 struct DelayedJobs {
-  /// Held at once, and looked at in all.
+  /// Jobs of a queue that is looked at. A fuller one is only counted: what is taken returns behind what was returned
+  /// before, so all of a queue is taken, or nothing (RabbitMQ 3.10).
   static let maxTaken = 10_000
 
   let broker: any DelayedQueues
@@ -19,8 +20,8 @@ struct DelayedJobs {
     let queue: String
     let step: RetryStep
     let count: Int
-    /// The next one to return.
-    let oldest: DelayedJob
+    /// The next one to return. `nil` in a queue that is only counted.
+    let oldest: DelayedJob?
   }
 
   struct Outcome: Sendable {
@@ -30,43 +31,40 @@ struct DelayedJobs {
     var count: Int { queues.reduce(0) { $0 + $1.count } }
   }
 
-  /// Counts all queues, and takes jobs up to a limit. Of each queue, the oldest is taken in any case.
+  /// Counts all queues, and has their jobs up to a limit.
   func list(_ queues: [String], limit: Int) async throws(CommandLineError) -> Outcome {
     var outcome = Outcome()
     for queue in queues {
       for step in RetryStep.allCases {
-        let left = limit - outcome.jobs.count
-        let (count, jobs) = try await look(queue, step, limit: max(1, left))
-        guard let oldest = jobs.first else { continue }
-        outcome.queues.append(Queue(queue: queue, step: step, count: count, oldest: oldest))
-        outcome.jobs += jobs.prefix(left)
+        let (count, jobs) = try await look(queue, step)
+        guard count > 0 else { continue }
+        outcome.queues.append(Queue(queue: queue, step: step, count: count, oldest: jobs.first))
+        outcome.jobs += jobs.prefix(limit - outcome.jobs.count)
       }
     }
     return outcome
   }
 
-  /// Looks for a job among the ``maxTaken`` oldest of all queues. `nil` if it is not there.
+  /// Looks for a job in all queues that have at most ``maxTaken``. `nil` if it is not there.
   func find(_ id: String, in queues: [String]) async throws(CommandLineError) -> DelayedJob? {
-    var left = Self.maxTaken
     for queue in queues {
-      for step in RetryStep.allCases where left > 0 {
-        let jobs = try await look(queue, step, limit: left).jobs
-        if let found = jobs.first(where: { $0.id == id }) { return found }
-        left -= jobs.count
+      for step in RetryStep.allCases {
+        if let found = try await look(queue, step).jobs.first(where: { $0.id == id }) { return found }
       }
     }
     return nil
   }
 
   private func look(
-    _ queue: String, _ step: RetryStep, limit: Int
+    _ queue: String, _ step: RetryStep
   ) async throws(CommandLineError) -> (count: Int, jobs: [DelayedJob]) {
     let name = Topology.Queues.retry(queue, step)
     do {
       let count = try await broker.count(name)
-      guard count > 0 else { return (0, []) }
-      let messages = try await broker.first(min(limit, count), of: name)
-      return (count, messages.map { DelayedJob(message: $0, queue: queue) })
+      guard (1...Self.maxTaken).contains(count) else { return (count, []) }
+      let messages = try await broker.first(count, of: name)
+      // The delays of all may have ended meanwhile.
+      return (messages.isEmpty ? 0 : count, messages.map { DelayedJob(message: $0, queue: queue) })
     } catch {
       throw CommandLineError(error)
     }

@@ -14,20 +14,9 @@ struct AdminDelayedQueues: DelayedQueues {
   let endpoint: BrokerEndpoint
   let options: ConnectionOptions
 
+  /// A quorum queue that is too busy to tell within 250 ms counts as empty (RabbitMQ 3.10).
   func count(_ queue: String) async throws(AMQPError) -> Int {
-    let count = try await connection.declareQueue(queue, passive: true).messageCount
-    // A quorum queue that is too busy to tell within 250 ms counts as empty (RabbitMQ 3.10).
-    guard count == 0 else { return count }
-    return try await countByTaking(queue)
-  }
-
-  /// A single message returns to the head.
-  private func countByTaking(_ queue: String) async throws(AMQPError) -> Int {
-    guard let (delivery, remaining) = try await connection.get(queue) else { return 0 }
-    try await connection.reject(delivery.tag, requeue: true)
-    // Its answer proves that the queue has the return before anyone consumes.
-    try await connection.declareQueue(queue, passive: true)
-    return remaining + 1
+    try await connection.declareQueue(queue, passive: true).messageCount
   }
 
   func first(_ count: Int, of queue: String) async throws(AMQPError) -> [Message] {
