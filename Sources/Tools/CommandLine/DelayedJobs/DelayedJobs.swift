@@ -5,8 +5,8 @@ import CountersignMessages
 ///
 /// The queues themselves are the only place that knows every delayed job: reports of delays are not sent for all of
 /// them. Jobs are held for a moment, those of one queue at a time, and return to their places (``QueueLook``). One whose
-/// delay ends meanwhile goes on then. The broker publishes it to its work queue anew, so the worker does not see that it
-/// was taken, and no crash is suspected.
+/// delay ends meanwhile goes on then. The broker publishes it to its work queue anew, without the mark of a redelivery,
+/// so no crash is suspected.
 struct DelayedJobs {
   /// Jobs of a queue that is looked at. A fuller one is only counted: what is taken returns behind what was returned
   /// before, so all of a queue is taken, or nothing (RabbitMQ 3.10).
