@@ -60,7 +60,7 @@ final class FakeDelayedQueues: DelayedQueues {
     #expect(backend.dead.published.isEmpty)
   }
 
-  /// What is taken returns behind what was returned before, so a part of a queue would be out of order.
+  /// Jobs that are taken return behind those returned before, so a part of a queue would be out of order.
   @Test func `A look holds all of a queue, and nothing of one that is empty or too full`() async throws {
     let queues = ["5s", "30s", "1h"].map { "countersign.retry.sms.dispatch.\($0)" }
     let jobs = (1...20).map { Self.job("\($0)") }

@@ -31,7 +31,7 @@ public struct OwnVariable: KeyedPart, Sendable, Hashable {
     if allowsLinks != true, signs.hasLink || signs.domain != nil || signs.hasAt {
       return "has a link, a domain or an @, which its declaration does not allow (allowsLinks)"
     }
-    if allowsNumbers != true, signs.digits >= PhishingSigns.fewestDigitsOfNumber {
+    if allowsNumbers != true, max(signs.digits, signs.longestNumber) >= PhishingSigns.fewestDigitsOfNumber {
       return "has digits that could be taken for the code, which its declaration does not allow (allowsNumbers)"
     }
     return nil

@@ -55,8 +55,11 @@ public struct PhishingSigns: Sendable {
   /// Whether there is an @, which begins the last line that phones read, or an address.
   public var hasAt: Bool { scalars.contains { ["@", "\u{FF20}", "\u{FE6B}"].contains($0) } }
 
-  /// Number of numerals of any script, in circles and full-width ones too.
-  public var digits: Int { scalars.count(where: Self.isNumeral) }
+  /// Number of numerals of any script, in circles and full-width ones too. Letters that are numbers count in a run only
+  /// (``longestNumber``): names have them.
+  public var digits: Int {
+    scalars.count { Self.isNumeral($0) && $0.properties.generalCategory != .otherLetter }
+  }
 
   /// Length of the longest run of numerals, ignoring spaces and hyphens.
   public var longestNumber: Int {

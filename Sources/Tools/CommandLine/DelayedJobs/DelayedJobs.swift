@@ -10,7 +10,7 @@ import CountersignMessages
 struct DelayedJobs {
   /// Jobs of a queue that is looked at. A fuller one is only counted: what is taken returns behind what was returned
   /// before, so all of a queue is taken, or nothing (RabbitMQ 3.10).
-  static let maxTaken = 10_000
+  static let maxTaken = 1000
 
   let broker: any DelayedQueues
 

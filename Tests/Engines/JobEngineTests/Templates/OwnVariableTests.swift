@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: [
     "Berlin", "Köln", "Shop 24", "Café & Söhne", "クラブ", "O'Neill, Inc.", "z.B. heute", "{code}", "x<b>y",
-    "Cafe\u{301} 24", "I ❤\u{FE0F} NY", "five.\u{201C}Six", "(a).so", "六本木", "+.5",
+    "Cafe\u{301} 24", "I ❤\u{FE0F} NY", "five.\u{201C}Six", "(a).so", "六本木", "三井百货千里五", "+.5",
   ])
   func `Values that people have are allowed`(value: String) {
     #expect(OwnVariable(maxLength: 30).problem(with: value) == nil)
