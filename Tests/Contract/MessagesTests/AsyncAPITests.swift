@@ -163,8 +163,8 @@ import Testing
     let headers = Set((checker.schemas["Headers"]?["properties"]?.object ?? [:]).keys)
     #expect(
       headers == [
-        MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.lastError, MessageHeader.traceparent,
-        MessageHeader.causationID, MessageHeader.sender,
+        MessageHeader.attempt, MessageHeader.firstAttemptAt, MessageHeader.nextAttemptAt, MessageHeader.lastError,
+        MessageHeader.traceparent, MessageHeader.causationID, MessageHeader.sender,
       ])
     let dead = Set((checker.schemas["DeadLetterHeaders"]?["properties"]?.object ?? [:]).keys)
     #expect(
