@@ -15,7 +15,7 @@ extension ConfigurationSection {
   /// cannot be read. Blocks.
   public func contentCheck(_ key: String) -> CheckValue? {
     guard let path = readPath(key) else { return nil }
-    // Whoever uses the file reports that it cannot be read.
+    // The user of the file reports that it cannot be read.
     let content = try? LocalFile.read(path, maxBytes: Self.maxCheckedBytes)
     return content.map { CheckValue.content($0.bytes, file: Self.join(self.path, key)) }
   }

@@ -45,7 +45,7 @@ extension ServiceCommand {
     private static func add(
       _ options: Options, _ api: ManagementAPI, _ text: ServiceText, _ context: CommandContext
     ) async throws(CommandLineError) -> CommandOutput {
-      // What every user of the management API may see comes first: a wrong password ends it here.
+      // Objects that every user of the management API may see come first: a wrong password ends it here.
       let events = try options.user.eventChanges(of: try await TopologyTool(api: api).eventObjects())
       guard let state = try await visibleUsers(api) else {
         try await write(events, options, api, context)

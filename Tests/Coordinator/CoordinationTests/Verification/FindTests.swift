@@ -113,7 +113,7 @@ import Testing
       pages += 1
     } while command.after != nil && pages < 10
     #expect(ids.count == count && Set(ids).count == count && pages > 1)
-    // What is left out takes no room, and the pages go on all the same.
+    // Records that are left out take no room, and the pages go on all the same.
     let late = try await page(FindVerifications(phoneNumber: Bench.fictional, since: bench.clock.now() + .seconds(1)))
     #expect(late.verifications.isEmpty && late.next != nil)
   }
