@@ -160,9 +160,11 @@ class ScriptTest(unittest.TestCase):
     def test_an_interrupted_run_ends_what_runs_beside_it(self):
         with tempfile.TemporaryDirectory(prefix="countersign-") as directory:
             (pathlib.Path(directory) / "log").mkdir()
-            # Leftovers are those of this working copy, and this test is not alone in it.
-            command = ('tests_kill_leftovers() { :; }; work() { sleep 1000 & echo $!; wait; }; trap tests_interrupted EXIT; '
-                       'tests_beside work; tests_await "${TEST_BESIDE[-1]}"')
+            # Leftovers are those of this working copy, and this test is not alone in it. The signal comes before the process is
+            # entered in TEST_BESIDE.
+            command = ('set() { builtin set "$@"; [[ $1 != +m ]] || sleep 0.5; }; '
+                       'tests_kill_leftovers() { :; }; work() { sleep 1000 & echo $!; wait; }; trap tests_interrupted EXIT; '
+                       'tests_beside work; wait "${TEST_BESIDE[-1]}"')
             with start(command, TEST_RUN=directory) as running:
                 child = running.stdout.readline().strip()
                 self.assertTrue(is_running(child))

@@ -104,19 +104,15 @@ tests_note() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$TEST_RUN/results"; }
 #   tests_noted swift|interop
 tests_noted() { awk -F '\t' -v kind="$1" '$1 == kind {print $4}' "$TEST_RUN/results"; }
 
-# Starts a function beside this script; its process ID is TEST_BESIDE[-1].
+# Starts a function beside this script; its process ID is TEST_BESIDE[-1]. From then on a signal ends the script between two commands
+# and not at once, so that tests_stop finds each process that has begun.
 tests_beside() {
+  trap 'exit 130' INT TERM
   # The process is then the first of a group, which tests_interrupted ends.
   set -m
   "$@" </dev/null 9>&- &
   set +m
   TEST_BESIDE+=("$!")
-}
-
-# Waits for what tests_beside has started; a signal ends the wait, and this script.
-tests_await() {
-  trap 'exit 130' INT TERM
-  wait "$1"
 }
 
 # Keeps the complete output of the tests, and shows it without the lines about the start of a test.
@@ -170,7 +166,7 @@ tests_start_swift() {
 
 tests_await_swift() {
   [[ -n $TEST_SWIFT ]] || return 0
-  tests_await "$TEST_SWIFT" || tests_note swift 1 0 'the run broke off'
+  wait "$TEST_SWIFT" || tests_note swift 1 0 'the run broke off'
   TEST_SWIFT=''
 }
 
@@ -252,7 +248,7 @@ tests_start_stacks() {
     processes+=("${TEST_BESIDE[-1]}")
     base=$((base + TEST_PORTS))
   done
-  for process in "${processes[@]}"; do tests_await "$process" || status=1; done
+  for process in "${processes[@]}"; do wait "$process" || status=1; done
   if ((status != 0)); then
     for name in "$@"; do show_tail "$TEST_RUN/log/stack-$store-$name.log"; done
     die "a stack for the interop tests did not start" "see $TEST_RUN/log/stack-$store-*.log"
@@ -285,7 +281,7 @@ tests_run_modules() {
   shift
   tests_beside "$TEST_PYTHON" "$ROOT/deploy/lib/modules.py" --log "$log" --seconds "$ROOT/Tests/Interop/seconds.txt" \
     --limit "$TEST_MODULE_SECONDS" "$log/modules" "${@/%//runner}"
-  tests_await "${TEST_BESIDE[-1]}"
+  wait "${TEST_BESIDE[-1]}"
 }
 
 # Runs failed modules once more, on a new stack with nothing beside it, and notes whether they fail there too.
@@ -414,11 +410,13 @@ tests_stop_stack() {
 
 # Stops all processes that the tests started, also when the script is interrupted.
 tests_stop() {
-  local process status=0
+  local process processes status=0
   step "Stopping what the tests started"
   tests_unload
-  for process in "${TEST_BESIDE[@]}"; do
-    # What has ended has no group.
+  # A signal may have come between the start of a process and its entry in TEST_BESIDE.
+  mapfile -t processes < <(jobs -p)
+  for process in "${processes[@]}"; do
+    # What has ended has no group, and what began outside tests_beside is in this script's.
     if kill -TERM -- "-$process" 2>/dev/null; then wait "$process" || true; fi
   done
   tests_stop_stacks || status=1
