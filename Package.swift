@@ -76,7 +76,8 @@ let transport: [Target] = [
   library(
     "CountersignAMQP", at: "Transport/AMQP", ["CountersignCRabbitMQ", "CountersignConcurrency", "CountersignEncoding"]),
   library("Curl", at: "Transport/Curl", ["CCurl"]),
-  library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
+  library(
+    "HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency", "CountersignEncoding", "Curl"]),
   library("SMTPClient", at: "Transport/SMTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
   library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignConcurrency", "CountersignEncoding"]),
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
@@ -176,6 +177,15 @@ let accounts: [Target] = [
     ])
 ]
 
+let webhooks: [Target] = [
+  library(
+    "Webhooks", at: "Webhooks/Webhooks",
+    [
+      "CommandEngine", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages", "CountersignTelemetry", "HTTPClient", "SQLite", "ServiceRuntime",
+    ])
+]
+
 let gateway: [Target] = [
   library(
     "Gateway", at: "Gateway/Gateway",
@@ -211,6 +221,7 @@ let tools: [Target] = [
 let programs: [Target] = [
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
   executable("accounts", ["Accounts", "ServiceRuntime"]),
+  executable("webhook-worker", ["ServiceRuntime", "Webhooks"]),
   executable("gateway", ["Gateway", "ServiceRuntime"]),
   executable("sms-worker", ["SMS"]),
   executable("push-worker", ["Push", "ServiceRuntime"]),
@@ -333,6 +344,12 @@ let testTargets: [Target] = [
       "RecordStore", "ServiceRuntime",
     ]),
   tests(
+    "Webhooks", at: "Webhooks/Webhooks",
+    [
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "HTTPClient", "RecordStore", "ServiceRuntime",
+    ]),
+  tests(
     "Gateway", at: "Gateway/Gateway",
     [
       "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
@@ -368,7 +385,9 @@ let package = Package(
     // A Swift service's way to send commands and jobs, and to read replies, results and events.
     .library(name: "CountersignClient", targets: ["CountersignClient", "CountersignMessages"])
   ],
-  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + accounts + gateway + tools
+  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + accounts + webhooks
+    + gateway
+    + tools
     + programs
     + testTargets,
   swiftLanguageModes: [.v6],

@@ -79,11 +79,12 @@ class Cluster:
             raise RuntimeError(f"countersign store create: {done.stdout}{done.stderr}")
         return self
 
-    def create_accounts(self, database):
-        """Makes another database, with the tables of accounts."""
+    def create_accounts(self, database, role="accounts"):
+        """Makes another database, with the tables of accounts, and of webhook-worker too."""
         done = countersign(
             "store", "create", "--for-accounts", "--url", f"postgresql://postgres@127.0.0.1:{self.port}/{database}",
-            "--password-file", SECRETS / "postgresql-postgres", "--accounts-password-file", SECRETS / "postgresql-accounts")
+            "--password-file", SECRETS / "postgresql-postgres", "--accounts", f"countersign_{role}",
+            "--accounts-password-file", SECRETS / f"postgresql-{role}")
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
 

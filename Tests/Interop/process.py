@@ -47,7 +47,8 @@ def own_database(configuration):
         return configuration
     name = f"test_{uuid.uuid4().hex[:12]}"
     # Its tables belong to another role.
-    options = ["--for-accounts"] if "countersign_accounts@" in configuration else []
+    own = re.search(r"(countersign_(?:accounts|webhooks))@", configuration)
+    options = ["--for-accounts", "--accounts", own.group(1)] if own else []
     admin = os.environ["COUNTERSIGN_STACK_DATABASE_URL"].rsplit("/", 1)[0]
     subprocess.run(
         [BINARIES / "countersign", "store", "create", *options, "--url", f"{admin}/{name}",

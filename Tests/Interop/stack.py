@@ -14,7 +14,9 @@ DIRECTORY = pathlib.Path(os.environ["COUNTERSIGN_STACK"])
 # Whether the stack is on PostgreSQL, with two coordinators, which are one to most tests.
 IS_POSTGRESQL = os.environ.get("COUNTERSIGN_STORE") == "postgresql"
 # The databases of a stack on PostgreSQL, by the processes that they belong to.
-DATABASES = {"coordinator": "countersign", "accounts": "countersign_accounts"}
+DATABASES = {"coordinator": "countersign", "accounts": "countersign_accounts", "webhooks": "countersign_webhooks"}
+# Processes of which there are two on PostgreSQL.
+RUN_TWICE = {"coordinator", "accounts", "gateway", "webhook-worker"}
 # Longer than the scripts' own limits for a stop and a start, of which theirs is the better message.
 CONTROL_SECONDS = 300
 READY_SECONDS = 180
@@ -22,7 +24,7 @@ READY_SECONDS = 180
 
 def processes(name):
     """The names that a process has here: of those on PostgreSQL, and of the gateway, there may be two."""
-    return [f"{name}-1", f"{name}-2"] if IS_POSTGRESQL and name in {"coordinator", "accounts", "gateway"} else [name]
+    return [f"{name}-1", f"{name}-2"] if IS_POSTGRESQL and name in RUN_TWICE else [name]
 
 
 def _control(*arguments):

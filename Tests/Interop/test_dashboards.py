@@ -51,7 +51,7 @@ class DashboardsTest(unittest.TestCase):
     @staticmethod
     def processes():
         urls = [*stack.coordinator_urls(), *stack.accounts_urls(), *stack.gateway_health_urls()]
-        for variable in ["SMS", "PUSH", "REVOCATION", "MAIL"]:
+        for variable in ["SMS", "PUSH", "REVOCATION", "MAIL", "WEBHOOK"]:
             urls += os.environ[f"COUNTERSIGN_{variable}_WORKER_URLS"].split(",")
         found = {"up": set()}
         for url in urls:

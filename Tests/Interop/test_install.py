@@ -83,7 +83,7 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(units, {
             "countersign.target", "countersign-coordinator.service", "countersign-accounts.service",
             "countersign-sms-worker@.service", "countersign-gateway@.service"})
-        for name in ["push-worker", "mail-worker", "revocation-worker"]:
+        for name in ["push-worker", "mail-worker", "revocation-worker", "webhook-worker"]:
             self.assertFalse(self.machine.path(f"{ETC}/{name}.json5").exists())
             self.assertFalse(self.machine.path(f"/usr/local/bin/{name}").exists())
 
@@ -201,13 +201,16 @@ class FilesTest(unittest.TestCase):
         self.assertIn(f"{SECRETS}/ours.pepper, pepperFile of accounts, is not there", said)
 
     def test_a_second_instance_has_ports_of_its_own(self):
-        code, said = self.machine.install("sms-worker@2", "gateway@2")
+        code, said = self.machine.install("sms-worker@2", "sms-worker@3", "gateway@2", "gateway@3")
         self.assertEqual(code, 0, said)
-        ports = []
+        # Those of coordinator, accounts and webhook-worker, which have one instance.
+        ports = [8080, 8085, 8087]
         for file in self.machine.path(ETC).glob("*.env"):
-            ports += re.findall(r"_PORT=(\d+)$", file.read_text(), re.MULTILINE)
-        self.assertEqual(len(ports), 8)
-        self.assertEqual(len(set(ports)), 8, ports)
+            ports += map(int, re.findall(r"_PORT=(\d+)$", file.read_text(), re.MULTILINE))
+        self.assertEqual((len(ports), len(set(ports))), (15, 15), ports)
+        unit = self.machine.path(f"{UNITS}/countersign-gateway@.service").read_text()
+        allowed = [range(int(first), int(last) + 1) for first, last in re.findall(r"SocketBindAllow=tcp:(\d+)-(\d+)", unit)]
+        self.assertEqual([port for port in ports if not any(port in some for some in allowed)], [])
 
     def test_a_configuration_that_cannot_be_read_matters_only_where_a_secret_is_absent(self):
         with self.without("coordinator.pepper"):
@@ -231,6 +234,21 @@ class FilesTest(unittest.TestCase):
         for option in ["--again", "--remove"]:
             self.assertEqual(self.machine.install(option, "gateway")[0], 64)
         self.assertTrue(self.machine.path("/usr/local/bin/gateway").exists())
+
+
+@ONLY_ROOT
+class WebhookWorkerTest(unittest.TestCase):
+    def test_beside_a_gateway_it_has_keys_of_its_own_and_no_others_are_made(self):
+        machine, worker = Machine(type(self)), "countersign-webhook-worker"
+        code, said = machine.install("gateway", "webhook-worker")
+        self.assertEqual(code, 0, said)
+        self.assertEqual([path.name for path in machine.path(SECRETS).iterdir()], ["webhook-worker.keys.json"])
+        paths = [f"{SECRETS}/webhook-worker.keys.json", f"{ETC}/webhook-worker.json5", f"/var/lib/{worker}"]
+        self.assertEqual(machine.run("stat", "-c", "%a %U:%G", *paths)[1].splitlines(),
+                         ["600 root:root", f"640 root:{worker}", f"750 {worker}:{worker}"])
+        self.assertIn("rabbitmqctl change_password webhook-worker ", said)
+        machine.secret("webhook-worker.password", "secret\n", "webhook-worker")
+        self.assertIn("webhook-worker: the configuration is right", machine.install("webhook-worker")[1])
 
 
 @ONLY_ROOT
@@ -312,7 +330,7 @@ class PackageTest(unittest.TestCase):
 
     def test_installation_upgrade_and_purge(self):
         self.assertEqual(self.first.keys(), {"countersign", "common", "coordinator", "accounts", "gateway", "sms-worker",
-                                        "push-worker", "mail-worker", "revocation-worker"})
+                                        "push-worker", "mail-worker", "revocation-worker", "webhook-worker"})
         said = self.dpkg("--install", *self.first.values())
         self.assertIn("nothing to do; to set up a process", said)
         self.assertEqual(self.etc(), {})

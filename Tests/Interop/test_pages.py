@@ -1,11 +1,15 @@
 """The pages: what they name is there, their tables are those of Config/asyncapi.json, and their examples run as they are printed."""
 
 import ast
+import base64
+import hashlib
+import hmac
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import uuid
@@ -26,6 +30,7 @@ PATIENCE_SECONDS = 60
 # Words of AMQP, JSON and SQL, and of providers, that no source spells.
 FOREIGN = {"NO_ROUTE", "CLOCK_MONOTONIC", "PR_SET_DUMPABLE", "CURLINFO_RETRY_AFTER", "CURLOPT_AWS_SIGV4"}
 MESSAGES = "docs/messages.md"
+WEBHOOKS = "docs/webhooks.md"
 
 
 def text(name):
@@ -428,6 +433,36 @@ class ExamplesTest(unittest.TestCase):
             with_connection.process_data_events(time_limit=1)
         self.assertEqual([answer["outcome"] for answer in answers], ["accepted"], answers)
         self.assertIn("Hello from Python", [message["body"] for message in simulator.messages("+14155550123")])
+
+    def test_the_checks_of_signatures_of_the_page_on_webhooks(self):
+        key, body, now = os.urandom(32), '{"type":"verification.sent"}', int(time.time())
+
+        def headers(sent_at=now, **changed):
+            digest = hmac.digest(key, f"msg_1.{sent_at}.{body}".encode(), hashlib.sha256)
+            signed = {"id": "msg_1", "timestamp": str(sent_at), "signature": "v1," + base64.b64encode(digest).decode()}
+            return {f"webhook-{name}": value for name, value in (signed | changed).items() if value is not None}
+
+        good = headers()["webhook-signature"]
+        genuine = [headers(), headers(signature=f"v1,AAAA v2,x {good}")]
+        forged = [headers(now - 301), headers(now + 310), headers("x"), headers(""), headers("9" * 400), headers(id="msg_2"),
+                  headers(signature="v2" + good[2:]), headers(signature=""), headers(signature="v1,\u00e4"), {},
+                  *[headers(**{name: None}) for name in ["id", "timestamp", "signature"]]]
+        secret = "whsec_" + base64.b64encode(key).decode()
+        names = {}
+        exec(compile(block(WEBHOOKS, "python"), WEBHOOKS, "exec"), names)
+        python = [names["is_genuine"](secret, given, body.encode()) for given in genuine + forged]
+        with tempfile.TemporaryDirectory() as directory:
+            script = Path(directory) / "sample.mjs"
+            script.write_text(block(WEBHOOKS, "js") + """
+import { readFileSync } from "node:fs";
+const [secret, body, given] = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(given.map((headers) => isGenuine(secret, headers, Buffer.from(body)))));
+""")
+            said = subprocess.run(["node", script], input=json.dumps([secret, body, genuine + forged]), capture_output=True,
+                                  text=True, timeout=PATIENCE_SECONDS)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        expected = [True] * len(genuine) + [False] * len(forged)
+        self.assertEqual([python, json.loads(said.stdout)], [expected, expected])
 
     def test_the_commands_of_the_readme(self):
         lines = [line[2:].split("#")[0] for line in block("README.md", "console").splitlines() if line.startswith("$ ")]

@@ -7,7 +7,7 @@
 
 # The users of the topology, without those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
 readonly BROKER_USERS=(
-  coordinator sms-worker push-worker mail-worker revocation-worker accounts gateway service sender operator)
+  coordinator sms-worker push-worker mail-worker revocation-worker webhook-worker accounts gateway service sender operator)
 readonly BROKER_START_SECONDS=180
 readonly BROKER_STOP_SECONDS=60
 

@@ -71,7 +71,7 @@ make_file() {
   chown "$owner:" "$path.making" && chmod "$mode" "$path.making" && mv "$path.making" "$path"
 }
 
-# What differs between instances. The units allow ports 8080 to 8099, and to the gateway 9090 to 9099.
+# What differs between instances. The units allow ports 8080 to 8199, and to the gateway 9090 to 9099.
 #   install_environment PROCESS INSTANCE
 install_environment() {
   local file=$ETC/$2.env
@@ -88,7 +88,7 @@ write_environment() {
     mail-worker) health=8084 ;;
     gateway) health=8086 clients=$(free_port LISTEN 9099 9090) ;;
   esac
-  if (($3 != 1)); then health=$(free_port HTTP 8087 8090); fi
+  if (($3 != 1)); then health=$(free_port HTTP 8100 8199); fi
   {
     echo "COUNTERSIGN_HTTP_PORT=$health"
     case $process in
@@ -105,7 +105,7 @@ write_environment() {
 free_port() {
   local port
   for port in $(seq "$2" "$(($2 < $3 ? 1 : -1))" "$3"); do
-    if ! grep -qs "^COUNTERSIGN_$1_PORT=$port\$" "$ETC"/*.env; then echo "$port"; return 0; fi
+    if ! grep -qs "^COUNTERSIGN_[A-Z]*_PORT=$port\$" "$ETC"/*.env; then echo "$port"; return 0; fi
   done
   die "no port from $2 to $3 is free" "write COUNTERSIGN_$1_PORT into the .env file of the instance, and extend SocketBindAllow"
 }
@@ -159,14 +159,14 @@ setting_path() {
 
 # --- processes and their instances -----------------------------------------------------------------------------------------
 
-readonly PROCESSES=(coordinator sms-worker push-worker revocation-worker mail-worker accounts gateway)
+readonly PROCESSES=(coordinator sms-worker push-worker revocation-worker mail-worker webhook-worker accounts gateway)
 
 # The units of a version.
-readonly SHIPPED=(countersign.target countersign-{coordinator,accounts}.service
+readonly SHIPPED=(countersign.target countersign-{coordinator,accounts,webhook-worker}.service
   countersign-{sms-worker,push-worker,revocation-worker,mail-worker,gateway}@.service)
 
 process_of() { if [[ ${1##*-} == [0-9]* ]]; then echo "${1%-*}"; else echo "$1"; fi; }
-unit_of() { case $1 in coordinator | accounts) echo "countersign-$1" ;; *) echo "countersign-$1@" ;; esac }
+unit_of() { case $1 in coordinator | accounts | webhook-worker) echo "countersign-$1" ;; *) echo "countersign-$1@" ;; esac }
 
 # Reads a process or an instance of one into `processes` and `instances`.
 take() {

@@ -6,11 +6,12 @@
 readonly READY_SECONDS=150
 readonly STOP_SECONDS=30
 readonly ACCOUNTS_DATABASE=countersign_accounts
-# In the order of their start; each starts without the others too. On SQLite coordinator, accounts and gateway run once, on
-# PostgreSQL twice.
+readonly WEBHOOKS_DATABASE=countersign_webhooks
+# In the order of their start; each starts without the others too. On SQLite coordinator, accounts, webhook-worker and gateway
+# run once, on PostgreSQL twice.
 readonly STACK_PROCESSES=(
   simulator front coordinator coordinator-1 coordinator-2 sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker
-  accounts accounts-1 accounts-2 gateway gateway-1 gateway-2 gateway-front)
+  accounts accounts-1 accounts-2 webhook-worker webhook-worker-1 webhook-worker-2 gateway gateway-1 gateway-2 gateway-front)
 
 # Sets directory, programs, ports and store of the stack.
 #   stack_use DIRECTORY BINARIES PORT_BASE
@@ -44,6 +45,8 @@ stack_use() {
   GATEWAY_TLS_PORT=$((AMQP_PORT + 30))
   # Nothing of the stack listens there: an OpenID provider of a test does.
   PROVIDER_PORT=$((AMQP_PORT + 31))
+  WEBHOOK_WORKER_PORT=$((AMQP_PORT + 32))
+  WEBHOOK_WORKER2_PORT=$((AMQP_PORT + 33))
   SECRETS=$STACK/secrets
 }
 
@@ -54,7 +57,8 @@ stack_processes() {
   local name
   for name in "${STACK_PROCESSES[@]}"; do
     case $STORE:$name in
-      sqlite:coordinator-* | sqlite:accounts-* | sqlite:gateway-[12] | postgresql:coordinator | postgresql:accounts | postgresql:gateway) ;;
+      sqlite:coordinator-* | sqlite:accounts-* | sqlite:webhook-worker-* | sqlite:gateway-[12] | postgresql:coordinator | postgresql:accounts | \
+        postgresql:webhook-worker | postgresql:gateway) ;;
       *) printf '%s\n' "$name" ;;
     esac
   done
@@ -82,6 +86,7 @@ stack_prepare() {
   ensure_sealing_keys "$SECRETS/accounts-sealing-keys.json" --id dev-1 --sealing
   "$BIN/countersign" keys public "$SECRETS/accounts-sealing-keys.json" >"$SECRETS/accounts-public-keys.json.new"
   mv "$SECRETS/accounts-public-keys.json.new" "$SECRETS/accounts-public-keys.json"
+  ensure_sealing_keys "$SECRETS/webhook-keys.json" --id webhooks-1
   ensure_secret "$SECRETS/receipts-secret"
   ensure_secret "$SECRETS/recaptcha-api-key"
   ensure_secret "$SECRETS/recaptcha-secret"
@@ -102,12 +107,14 @@ stack_prepare() {
   ensure_secret "$SECRETS/postgresql-coordinator"
   ensure_secret "$SECRETS/postgresql-worker"
   ensure_secret "$SECRETS/postgresql-accounts"
+  ensure_secret "$SECRETS/postgresql-webhooks"
   local file store=()
   for file in "$ROOT"/deploy/dev/*.json5; do
     [[ -e $file ]] || continue
     if [[ $STORE == postgresql ]]; then
       local role=coordinator
       if [[ $(basename "$file") == accounts.json5 ]]; then role=accounts; fi
+      if [[ $(basename "$file") == webhook-worker.json5 ]]; then role=webhooks; fi
       store=(-e "s#database: { path: [^}]*}#database: $(stack_database "$role")#" -e "s#ledger: { type: \"sqlite\"[^}]*}#ledger: $(stack_database worker)#")
     fi
     sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
@@ -118,7 +125,7 @@ stack_prepare() {
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
       -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s/@ACCOUNTS_PORT@/$ACCOUNTS_PORT/g" \
       -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" \
-      -e "s/@GATEWAY_TLS_PORT@/$GATEWAY_TLS_PORT/g" -e "s/@PROVIDER_PORT@/$PROVIDER_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
+      -e "s/@GATEWAY_TLS_PORT@/$GATEWAY_TLS_PORT/g" -e "s/@PROVIDER_PORT@/$PROVIDER_PORT/g" -e "s/@WEBHOOK_WORKER_PORT@/$WEBHOOK_WORKER_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
   mkdir -p "$STACK/config/projects"
   for file in "$ROOT"/deploy/dev/projects/*.json5; do
@@ -131,10 +138,11 @@ stack_prepare() {
   mv "$STACK/stack.env.new" "$STACK/stack.env"
 }
 
-# The section of a configuration for one of the roles of the databases: accounts has a database of its own.
+# The section of a configuration for one of the roles of the databases: accounts and webhook-worker have databases of their own.
 stack_database() {
   local database=countersign
   if [[ $1 == accounts ]]; then database=$ACCOUNTS_DATABASE; fi
+  if [[ $1 == webhooks ]]; then database=$WEBHOOKS_DATABASE; fi
   printf '{ type: "postgresql", url: "postgresql://countersign_%s@127.0.0.1:%s/%s", passwordFile: "../secrets/postgresql-%s" }' \
     "$1" "$POSTGRESQL_PORT" "$database" "$1"
 }
@@ -224,6 +232,7 @@ export COUNTERSIGN_STACK_RECEIPTS_URLS=http://127.0.0.1:$RECEIPTS1_PORT,http://1
 export COUNTERSIGN_PUSH_WORKER_URLS=http://127.0.0.1:$PUSH_WORKER_PORT
 export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
 export COUNTERSIGN_MAIL_WORKER_URLS=http://127.0.0.1:$MAIL_WORKER_PORT
+export COUNTERSIGN_WEBHOOK_WORKER_URLS=$(stack_urls "$WEBHOOK_WORKER_PORT" "$WEBHOOK_WORKER2_PORT")
 export COUNTERSIGN_ACCOUNTS_URLS=$(stack_urls "$ACCOUNTS_PORT" "$ACCOUNTS2_PORT")
 export COUNTERSIGN_ACCOUNTS_KEYS_FILE=$SECRETS/accounts-public-keys.json
 # The key file of a service account of the project, which may do everything: for firebase-admin.
@@ -271,6 +280,13 @@ stack_start_database() {
     >"$STACK/log/store-create-accounts.log" 2>&1 || {
     show_tail "$STACK/log/store-create-accounts.log"
     die "the tables of accounts could not be made" "see $STACK/log/store-create-accounts.log"
+  }
+  # The same tables, for another user in another database.
+  countersign store create --for-accounts --url "postgresql://postgres@127.0.0.1:$POSTGRESQL_PORT/$WEBHOOKS_DATABASE" \
+    --password-file "$SECRETS/postgresql-postgres" --accounts countersign_webhooks \
+    --accounts-password-file "$SECRETS/postgresql-webhooks" >"$STACK/log/store-create-webhooks.log" 2>&1 || {
+    show_tail "$STACK/log/store-create-webhooks.log"
+    die "the tables of the webhook-worker could not be made" "see $STACK/log/store-create-webhooks.log"
   }
 }
 
@@ -363,6 +379,12 @@ stack_start_by_name() {
       ;;
     accounts | accounts-1) stack_start "$1" "$ACCOUNTS_PORT" "$BIN/accounts" --config "$STACK/config/accounts.json5" ;;
     accounts-2) stack_start "$1" "$ACCOUNTS2_PORT" "$BIN/accounts" --config "$STACK/config/accounts.json5" ;;
+    webhook-worker | webhook-worker-1)
+      stack_start "$1" "$WEBHOOK_WORKER_PORT" "$BIN/webhook-worker" --config "$STACK/config/webhook-worker.json5"
+      ;;
+    webhook-worker-2)
+      stack_start "$1" "$WEBHOOK_WORKER2_PORT" "$BIN/webhook-worker" --config "$STACK/config/webhook-worker.json5"
+      ;;
     gateway | gateway-1) stack_start "$1" "$GATEWAY_HEALTH_PORT" "$BIN/gateway" --config "$STACK/config/gateway.json5" ;;
     gateway-2)
       COUNTERSIGN_LISTEN_PORT=$GATEWAY2_PORT stack_start "$1" "$GATEWAY2_HEALTH_PORT" "$BIN/gateway" \

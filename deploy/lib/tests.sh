@@ -11,7 +11,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH
 readonly LEFTOVERS_SECONDS=15
 
 # Ports of a stack, and of the broker of the Swift tests.
-readonly TEST_PORTS=32
+readonly TEST_PORTS=34
 # Stacks at most, and memory that each may need: with a cluster of brokers beside it.
 readonly TEST_MAX_STACKS=4 TEST_STACK_KILOBYTES=$((2 << 20))
 # Seconds after which a module of the interop tests is killed: the longest builds a package.

@@ -25,6 +25,7 @@ public final class CrashMarks: Sendable {
   private let queue: String
   private let store: (any MarkStore)?
   private let window: Window
+  private let keepsOrder: Bool
   private let trialPatience: TrialPatience
   private let clock: any WallClock
   private let logger: Logger
@@ -36,17 +37,20 @@ public final class CrashMarks: Sendable {
   ///   - queue: queue of the messages.
   ///   - store: store of the marks; `nil` when nothing outlives the process.
   ///   - stepsAtOnce: maximum number of steps in progress.
+  ///   - keepsOrder: whether messages are processed in the order of the queue, where one step is in progress at a time.
+  ///     Otherwise the suspicious ones come last.
   ///   - gate: gate of the process, except in tests.
   ///   - trial: maximum durations of a trial.
   ///   - clock: clock for the time of marks.
   ///   - logger: logger of crashes and faults.
   ///   - metrics: registry of the counters.
   public init(
-    queue: String, store: (any MarkStore)?, stepsAtOnce: Int, gate: TrialGate = .process,
+    queue: String, store: (any MarkStore)?, stepsAtOnce: Int, keepsOrder: Bool = false, gate: TrialGate = .process,
     trial: TrialPatience = TrialPatience(), clock: any WallClock, logger: Logger, metrics: MetricsRegistry
   ) {
     self.queue = queue
     self.store = store
+    self.keepsOrder = keepsOrder
     self.gate = gate
     trialPatience = trial
     self.clock = clock
@@ -146,7 +150,9 @@ extension CrashMarks {
       store == nil
         ? MarkPlan.treatment(redeliveries: Self.redeliveries(delivery)) : MarkPlan.treatment(standing)
     }
-    return MarkPlan.steps(treatments, deaths: standings.map(\.deaths)).map { step in
+    let steps =
+      keepsOrder ? MarkPlan.stepsInOrder(treatments) : MarkPlan.steps(treatments, deaths: standings.map(\.deaths))
+    return steps.map { step in
       MarkedStep(
         treatment: step.treatment,
         deliveries: step.places.map { store == nil ? deliveries[$0] : corrected(deliveries[$0], standings[$0]) },

@@ -59,4 +59,17 @@ public enum MarkPlan {
       }
       + alone.map { Step(treatment: .alone, places: [$0]) }
   }
+
+  /// The order of processing where messages keep theirs: an innocent one waits for the crashes of a guilty one before it.
+  public static func stepsInOrder(_ treatments: [MarkTreatment]) -> [Step] {
+    var steps: [Step] = []
+    for (place, treatment) in treatments.enumerated() {
+      if treatment == .group, let last = steps.last, last.treatment == .group, last.places.count < maxGroup {
+        steps[steps.count - 1].places.append(place)
+      } else {
+        steps.append(Step(treatment: treatment, places: [place]))
+      }
+    }
+    return steps
+  }
 }

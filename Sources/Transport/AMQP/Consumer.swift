@@ -39,6 +39,9 @@ public final class Consumer: Sendable {
     public let lock: String?
     /// Whether other connections may hold the lock beside this one, as long as none holds it alone.
     public let isLockShared: Bool
+    /// Topic exchange of which the queue gets all messages from the first connection on: it is bound whenever it is
+    /// inspected. `nil` where others bind it. The user needs the rights to write the queue and to read the exchange.
+    public let source: String?
     /// The consumer's name at the broker, which makes one up when it is empty.
     public let tag: String
     /// Maximum time that acknowledgements wait for others. They do not once the consumer stops.
@@ -50,16 +53,19 @@ public final class Consumer: Sendable {
     ///   - prefetch: 1...65,535.
     ///   - lock: a classic queue that the connection consumes exclusively.
     ///   - isLockShared: whether others may consume it as well, none of them exclusively.
+    ///   - source: a topic exchange of which the queue gets all messages.
     ///   - tag: the consumer's name at the broker.
     ///   - gathering: maximum time that acknowledgements wait for others.
     ///   - stallTimeout: time without a delivery after which the queue is inspected.
     public init(
-      queue: String, prefetch: Int, lock: String? = nil, isLockShared: Bool = false, tag: String = "",
+      queue: String, prefetch: Int, lock: String? = nil, isLockShared: Bool = false, source: String? = nil,
+      tag: String = "",
       gathering: Gathering = .acknowledgements, stallTimeout: Duration = .seconds(30)
     ) {
       precondition((1...Int(UInt16.max)).contains(prefetch), "prefetch must be 1...65535")
       precondition(queue.utf8.count <= WireLimits.maxShortStringBytes, "the queue's name is too long")
       precondition(lock.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the lock's name is too long")
+      precondition(source.orEmpty.utf8.count <= WireLimits.maxShortStringBytes, "the source's name is too long")
       precondition(tag.utf8.count <= WireLimits.maxShortStringBytes, "the tag is too long")
       precondition(stallTimeout > .zero, "stallTimeout must be positive")
       self.queue = queue
@@ -67,6 +73,7 @@ public final class Consumer: Sendable {
       self.prefetch = prefetch
       self.lock = lock
       self.isLockShared = isLockShared
+      self.source = source
       self.tag = tag
       self.gathering = gathering
       self.stallTimeout = stallTimeout
@@ -82,6 +89,7 @@ public final class Consumer: Sendable {
       self.prefetch = prefetch
       lock = nil
       isLockShared = false
+      source = nil
       tag = ""
       gathering = .acknowledgements
       stallTimeout = .seconds(30)

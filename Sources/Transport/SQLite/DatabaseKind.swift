@@ -28,8 +28,11 @@ public struct DatabaseKind: Sendable, Hashable, CustomStringConvertible {
   /// The list of addresses that get no mail.
   public static let suppressions = DatabaseKind("suppressions", "the mail-worker's suppressions", 6)
 
+  /// The database of the webhook-worker.
+  public static let webhooks = DatabaseKind("webhooks", "the webhook-worker", 7)
+
   /// Those of services on the command engine, which have the same tables.
-  public static let services = [coordinator, accounts]
+  public static let services = [coordinator, accounts, webhooks]
   static let all = services + [ledger, marks, pushMemory, suppressions]
 
   /// - Returns: `nil` for a name that no service on the command engine has.

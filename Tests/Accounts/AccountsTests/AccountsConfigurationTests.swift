@@ -3,6 +3,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 import FoundationEssentials
+import HTTPClient
 import Projects
 import ServiceRuntime
 import TestSupport

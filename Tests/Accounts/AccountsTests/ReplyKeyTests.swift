@@ -240,7 +240,9 @@ struct ReplyKeyTests {
     let components = try JSONDecoder().decode(Document.self, from: data).components
     let schemas = components.schemas.filter { $0.value.required?.contains("replyKey") == true }.keys
     let types = components.messages.filter { schemas.contains($0.key) }.values.map(\.name)
-    #expect(Set(types) == Set(Self.cases.map(\.type.text)) && types.count == schemas.count)
+    // That of webhooks is tried in WebhookCommandTests.
+    let tried = Set(Self.cases.map(\.type.text)).union(["webhook.add.v1"])
+    #expect(Set(types) == tried && types.count == schemas.count)
   }
 
   @Test(arguments: cases.indices)

@@ -92,7 +92,7 @@ import Testing
 
   @Test func `The channels are the topology`() throws {
     var expected: Set<String> = []
-    for key in Topology.commands + Topology.accountsCommands {
+    for key in Topology.commands + Topology.accountsCommands + Topology.webhookCommands {
       expected.insert("\(Topology.Exchanges.commands) direct \(key)")
     }
     for job in Topology.Queues.jobs {
@@ -110,17 +110,9 @@ import Testing
       let key = SMSDeliveryReport(state: state, lane: "l", at: UnixTime(seconds: 0)).routingKey
       expected.insert("\(Topology.Exchanges.results) topic \(key)")
     }
-    for key in [
-      VerificationDelivered.routingKey, VerificationUndelivered.routingKey,
-      VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
-      VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
-      AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
-      OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey, AccountCreated.routingKey,
-      AccountUpdated.routingKey, AccountDeleted.routingKey, AccountSignIn.routingKey, AccountLinked.routingKey,
-      AccountUnlinked.routingKey, AppleNotified.routingKey, SecondFactorEnrolled.routingKey,
-      SecondFactorWithdrawn.routingKey, ConsentChanged.routingKey, AccountErased.routingKey,
-      AdministratorActed.routingKey, KeysPublished.routingKey,
-    ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
+    for key in Topology.events {
+      expected.insert("\(Topology.Exchanges.events) topic \(key)")
+    }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
       return [exchange?["name"], exchange?["type"], channel["address"]].map { $0?.text ?? "" }
@@ -152,6 +144,7 @@ import Testing
       ("PartErasure", AccountErased.Part.known.map(\.rawValue)),
       ("MailLinkPurpose", MailLinkPurpose.allCases.map(\.rawValue)),
       ("ServiceAccountAct", SetServiceAccount.Act.allCases.map(\.rawValue)),
+      ("WebhookState", WebhookView.State.known.map(\.rawValue)),
       ("AdministratorRole", AdministratorRole.known.map(\.rawValue)),
       ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
     ])

@@ -51,6 +51,7 @@ extension Sample {
       try Sample([], least: RotateKeys(withdraw: true)),
       try Sample([], least: ResetAccounts(project: project)),
     ] + (try passwordCommands()) + (try secondFactorCommands()) + (try administratorCommands())
+      + (try webhookCommands())
   }
 
   private static func providerSignIn() throws -> Sample {
@@ -126,6 +127,7 @@ extension Sample {
       try Sample([], least: AccountsReset(deleted: 1)),
       try keysPublished(),
     ] + (try passwordReplies()) + (try secondFactorReplies()) + (try administratorReplies())
+      + (try webhookReplies())
   }
 
   static func accountEvents() throws -> [Sample] {

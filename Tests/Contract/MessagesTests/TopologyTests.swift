@@ -24,9 +24,10 @@ import Testing
 
   @Test func `Every binding is between things that exist`() {
     let exchanges = Set(Topology.exchanges.map(\.name))
-    let consumed = Topology.Queues.work + Topology.Queues.accounts
+    let consumed = Topology.Queues.work + Topology.Queues.services
     let queues = Set(
-      Topology.Queues.work + [Topology.Queues.accountsCommands] + consumed.map(Topology.Queues.dead)
+      Topology.Queues.work + [Topology.Queues.accountsCommands, Topology.Queues.webhookCommands]
+        + consumed.map(Topology.Queues.dead)
         + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { Topology.Queues.retry(queue, $0) } })
     #expect(Set(Topology.bindings.map(\.exchange)).isSubset(of: exchanges))
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
@@ -54,6 +55,10 @@ import Testing
     #expect(Topology.Users.worker(ofResults: MessageType("sms.other.delayed")) == nil)
   }
 
+  @Test func `Events are bound by those who want them`() {
+    #expect(!Topology.bindings.contains { $0.exchange == Topology.Exchanges.events })
+  }
+
   @Test func `Each command has one queue`() {
     let bound = Topology.bindings.filter { $0.exchange == Topology.Exchanges.commands }
     #expect(Set(bound.map(\.routingKey)).count == bound.count)
@@ -72,7 +77,11 @@ import Testing
         "account.withdrawSecondFactor", "account.recordConsent",
       ])
     let toCoordinator = bound.filter { $0.queue == Topology.Queues.commands }.map(\.routingKey)
-    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 41 == bound.count)
+    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 41 + 5 == bound.count)
+    #expect(
+      Set(bound.filter { $0.queue == Topology.Queues.webhookCommands }.map(\.routingKey)) == [
+        "webhook.add", "webhook.list", "webhook.remove", "webhook.enable", "webhook.replay",
+      ])
   }
 
   @Test func `Nothing waits for a reader that there is not`() {
@@ -82,6 +91,9 @@ import Testing
   @Test func `Each work queue has one user that consumes it`() {
     for queue in Topology.Queues.accounts {
       #expect(Topology.Users.consumer(of: queue) == Topology.Users.accounts, "\(queue)")
+    }
+    for queue in Topology.Queues.webhooks {
+      #expect(Topology.Users.consumer(of: queue) == Topology.Users.webhookWorker, "\(queue)")
     }
     for queue in Topology.Queues.work { #expect(Topology.Users.consumer(of: queue) != nil, "\(queue)") }
     #expect(Topology.Users.consumer(of: Topology.Queues.accountsCommandsLock) == nil)

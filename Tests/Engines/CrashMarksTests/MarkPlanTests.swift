@@ -47,6 +47,16 @@ import Testing
       ])
   }
 
+  @Test func `Messages that keep their order wait for the suspects before them`() {
+    let steps = MarkPlan.stepsInOrder([.group, .group, .alone, .group, .bury, .group])
+    #expect(steps.map(\.places) == [[0, 1], [2], [3], [4], [5]])
+    #expect(steps.map(\.treatment) == [.group, .alone, .group, .bury, .group])
+    #expect(
+      MarkPlan.stepsInOrder(Array(repeating: .group, count: 40)).map(\.places) == [
+        Array(0..<16), Array(16..<32), Array(32..<40),
+      ])
+  }
+
   @Test func `Groups are bounded`() {
     let steps = MarkPlan.steps(Array(repeating: .group, count: 40), deaths: Array(repeating: 0, count: 40))
     #expect(steps.map(\.places.count) == [16, 16, 8])

@@ -82,6 +82,12 @@ final class FakeBackend: OperatorBackend {
     return try await send(command, timeout: timeout)
   }
 
+  func sendForSecret<C: SecretReplyCommand>(
+    _ command: C, timeout: Duration
+  ) async throws(CommandLineError) -> (reply: C.Reply, id: String) {
+    (try await sendAsOperator(command, timeout: timeout), "secret")
+  }
+
   private func note<Reply: MessageBody>(_ act: NoteAct) throws(CommandLineError) -> Reply {
     noted.withLock { $0.append(act) }
     if let noteFailure { throw noteFailure }

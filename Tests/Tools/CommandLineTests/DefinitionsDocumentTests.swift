@@ -46,7 +46,7 @@ import Testing
     #expect(policies.map { $0.definition["message-ttl"] } == [5000, 30_000, 120_000, 600_000, 3_600_000])
   }
 
-  @Test(arguments: Topology.Queues.work + Topology.Queues.accounts)
+  @Test(arguments: (Topology.Queues.work + Topology.Queues.services).filter { $0 != Topology.Queues.webhookEvents })
   func `Every work queue dead letters under its own name`(queue: String) throws {
     let policy = try #require(PolicyDeclaration.countersign.first { $0["pattern"] == NamePattern.names([queue]) })
     #expect(policy.definition["dead-letter-routing-key"] == .text(queue))

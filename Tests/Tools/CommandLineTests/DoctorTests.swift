@@ -101,6 +101,16 @@ struct FakeProbe: HTTPProbe {
     #expect(findings(0, ["push-worker"]) == [.failed])
   }
 
+  @Test func `More webhook-workers are no remedy for events that wait`() {
+    func hint(_ queue: String) -> String? {
+      QueueCheck.findings(
+        [QueueState(name: queue, messages: 10_001, ready: 10_001, unacknowledged: 0, consumers: 1)], inUse: []
+      ).first?.hint
+    }
+    #expect(hint("webhook.events")?.contains("too slowly") == true)
+    #expect(hint("sms.dispatch") == "start more of the sms-worker")
+  }
+
   @Test func `Delayed jobs that do not come back are to watch`() {
     let step = "countersign.retry.sms.bulk.5s"
     func findings(_ ready: Int) -> [Finding] {

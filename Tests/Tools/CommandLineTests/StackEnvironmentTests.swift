@@ -109,10 +109,18 @@ import Testing
       let lines = try String(contentsOfFile: "\(directory)/\(unit)", encoding: .utf8).split(separator: "\n").map(
         String.init)
       // The keys of the others would open codes.
-      let keys = unit.hasPrefix("countersign-gateway") ? "gateway-keys.json" : "keys.json"
+      let (keys, variable) =
+        if unit.hasPrefix("countersign-gateway") {
+          ("gateway-keys.json", "KEYS_FILE")
+        } else if unit.hasPrefix("countersign-webhook") {
+          ("webhook-worker.keys.json", "WEBHOOK_KEYS_FILE")
+        } else {
+          ("keys.json", "KEYS_FILE")
+        }
       for line in [
         "KeyringMode=private", "SocketBindDeny=any", "LimitCORE=0", "NoNewPrivileges=yes", "CapabilityBoundingSet=",
-        "LoadCredential=keys.json:/etc/countersign/secrets/\(keys)", "Environment=COUNTERSIGN_KEYS_FILE=%d/keys.json",
+        "LoadCredential=keys.json:/etc/countersign/secrets/\(keys)",
+        "Environment=COUNTERSIGN_\(variable)=%d/keys.json",
       ] {
         #expect(lines.contains(line), "\(unit): \(line)")
       }

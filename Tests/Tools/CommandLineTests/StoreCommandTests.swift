@@ -282,6 +282,14 @@ struct StoreCommandTests {
     #expect(uses.map(\.parts) == [StoreParts.coordinator, StoreParts.worker])
   }
 
+  @Test func `Services have their data in the section database, workers with a ledger in ledger`() {
+    for service in ["coordinator", "accounts", "webhook-worker"] {
+      #expect(StoreUse(process: service)?.section == "database")
+    }
+    #expect(StoreUse(process: "sms-worker")?.section == "ledger")
+    #expect(StoreUse(process: "gateway") == nil)
+  }
+
   @Test func `A login that fails by an expired certificate follows from it`() {
     let endpoint = PostgreSQLEndpoint(hosts: [ServerAddress(host: "db1")], database: "d", user: "u")
     let now = UnixTime(milliseconds: 1_800_000_000_000)

@@ -23,6 +23,13 @@ import Testing
     #expect(differences(from: declared) == [])
   }
 
+  @Test func `The binding of a webhook-worker is its own`() {
+    let bound = BrokerObject.binding(of: "webhook.events", to: "countersign.events", under: "#")
+    #expect(differences(from: declared + [bound]) == [])
+    let other = BrokerObject.binding(of: "webhook.events", to: "countersign.results", under: "#")
+    #expect(differences(from: declared + [other]).count == 1)
+  }
+
   @Test func `An empty broker lacks everything and all of it can be applied`() {
     let differences = differences(from: [])
     #expect(differences.count == declared.count)

@@ -25,7 +25,7 @@ import Testing
     #expect(
       UserDeclaration.countersign.map(\.name) == [
         "accounts", "coordinator", "gateway", "mail-worker", "operator", "push-worker", "revocation-worker", "sender",
-        "service", "sms-worker",
+        "service", "sms-worker", "webhook-worker",
       ])
   }
 
@@ -51,7 +51,11 @@ import Testing
       ("accounts", "accounts.commands.lock", "coordinator.commands.lock"),
       ("coordinator", "coordinator.commands", "accounts.commands.lock"), ("gateway", "amq.gen-a", "accounts.commands"),
       ("accounts", "accounts.replies", "countersign.events"), ("accounts", "accounts.replies", "amq.gen-abc"),
-      ("operator", "sms.dispatch.dead", "somebody.else"),
+      ("webhook-worker", "webhook.events", "countersign.results"),
+      ("webhook-worker", "countersign.events", "accounts.replies"),
+      ("webhook-worker", "webhook.commands", "amq.gen-a"),
+      ("webhook-worker", "webhook.commands.lock", "webhook.commands.dead"),
+      ("accounts", "accounts.commands", "webhook.commands"), ("operator", "sms.dispatch.dead", "somebody.else"),
     ])
   func `Reads its own only`(user: String, allowed: String, refused: String) throws {
     #expect(try may(user, \.read, allowed))
@@ -74,7 +78,8 @@ import Testing
       ("sender", "countersign.jobs", "countersign.results"), ("sender", "countersign.commands", "amq.default"),
       ("gateway", "countersign.commands", "countersign.jobs"), ("gateway", "amq.gen-abc", "countersign.events"),
       ("accounts", "countersign.commands", "countersign.results"), ("accounts", "amq.default", "accounts.commands"),
-      ("operator", "amq.default", "amq.topic"),
+      ("webhook-worker", "amq.default", "countersign.events"), ("webhook-worker", "webhook.events", "webhook.commands"),
+      ("webhook-worker", "countersign.dead", "countersign.commands"), ("operator", "amq.default", "amq.topic"),
     ])
   func `Writes its own only`(user: String, allowed: String, refused: String) throws {
     #expect(try may(user, \.write, allowed))

@@ -22,7 +22,7 @@ extension MessageBody {
   }
 }
 
-/// Request to the coordinator or to `accounts`.
+/// Request to the coordinator, to `accounts` or to the `webhook-worker`.
 public protocol Command: MessageBody {
   /// Body of the reply to a successful command. The reply to a refused one is an ``ErrorReply``.
   associatedtype Reply: MessageBody

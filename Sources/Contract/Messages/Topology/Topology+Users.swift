@@ -13,6 +13,8 @@ extension Topology {
     public static let mailWorker = "mail-worker"
     /// Consumes `apple.revoke`.
     public static let revocationWorker = "revocation-worker"
+    /// Sends events by HTTP: consumes its commands and all events.
+    public static let webhookWorker = "webhook-worker"
     /// Declares, redrives dead letters, and lifts blocks.
     public static let `operator` = "operator"
     /// Sends commands.
@@ -29,6 +31,7 @@ extension Topology {
       switch queue {
       case Queues.commands, Queues.results: coordinator
       case Queues.accountsCommands, Queues.accountsReplies: accounts
+      case Queues.webhookCommands, Queues.webhookEvents: webhookWorker
       default: worker(ofJobs: queue)
       }
     }

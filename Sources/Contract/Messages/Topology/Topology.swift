@@ -2,7 +2,7 @@
 public enum Topology {
   /// Exchanges.
   public enum Exchanges {
-    /// Requests to the coordinator and to `accounts`. Direct, by the name of the command.
+    /// Requests to the coordinator, to `accounts` and to the `webhook-worker`. Direct, by the name of the command.
     public static let commands = "countersign.commands"
     /// Requests to the workers. Direct, by the type of the job.
     public static let jobs = "countersign.jobs"
@@ -74,8 +74,21 @@ public enum Topology {
     public static let accountsCommandsLock = "accounts.commands.lock"
     /// Work queues of `accounts`.
     public static let accounts = [accountsCommands, accountsReplies]
+
+    /// Commands to the `webhook-worker`.
+    public static let webhookCommands = "webhook.commands"
+    /// Empty queue with an exclusive consumer, as ``commandsLock`` is for the coordinator.
+    public static let webhookCommandsLock = "webhook.commands.lock"
+    /// All events from the first start of a `webhook-worker` on, which binds it. The broker has one consumer at a time
+    /// take them, in their order, and drops the oldest of a full queue.
+    public static let webhookEvents = "webhook.events"
+    /// Work queues of the `webhook-worker`.
+    public static let webhooks = [webhookCommands, webhookEvents]
+    /// Work queues of all services beside the coordinator.
+    public static let services = accounts + webhooks
+
     /// Queues whose one consumer may consume the commands of a service that runs once.
-    public static let locks = [commandsLock, accountsCommandsLock]
+    public static let locks = [commandsLock, accountsCommandsLock, webhookCommandsLock]
 
     /// Queue for the dead letters of a work queue.
     public static func dead(_ queue: String) -> String {
@@ -129,10 +142,30 @@ public enum Topology {
     WithdrawSecondFactor.routingKey, RecordConsent.routingKey,
   ]
 
+  /// Routing keys of the commands to the `webhook-worker`.
+  public static let webhookCommands = [
+    AddWebhook.routingKey, ListWebhooks.routingKey, RemoveWebhook.routingKey, EnableWebhook.routingKey,
+    ReplayWebhook.routingKey,
+  ]
+
+  /// Routing keys of the events.
+  public static let events = [
+    VerificationDelivered.routingKey, VerificationUndelivered.routingKey,
+    VerificationStarted.routingKey, VerificationSent.routingKey, VerificationApproved.routingKey,
+    VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
+    AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
+    OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey, AccountCreated.routingKey,
+    AccountUpdated.routingKey, AccountDeleted.routingKey, AccountSignIn.routingKey, AccountLinked.routingKey,
+    AccountUnlinked.routingKey, AppleNotified.routingKey, SecondFactorEnrolled.routingKey,
+    SecondFactorWithdrawn.routingKey, ConsentChanged.routingKey, AccountErased.routingKey,
+    AdministratorActed.routingKey, KeysPublished.routingKey,
+  ]
+
   /// Every binding of a queue to an exchange.
   public static let bindings: [Binding] =
     commands.map { Binding(Exchanges.commands, Queues.commands, $0) }
     + accountsCommands.map { Binding(Exchanges.commands, Queues.accountsCommands, $0) }
+    + webhookCommands.map { Binding(Exchanges.commands, Queues.webhookCommands, $0) }
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
     + resultKeys.map { Binding(Exchanges.results, Queues.results, $0) } + delayBindings + deadBindings
 
@@ -141,7 +174,7 @@ public enum Topology {
     return delays + [Binding(Exchanges.delayed, queue, queue)]
   }
 
-  private static let deadBindings = (Queues.work + Queues.accounts).map { queue in
+  private static let deadBindings = (Queues.work + Queues.services).map { queue in
     Binding(Exchanges.dead, Queues.dead(queue), queue)
   }
 

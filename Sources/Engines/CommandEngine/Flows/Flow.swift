@@ -11,6 +11,8 @@ public protocol Flow: Sendable {
   var commands: [CommandKind] { get }
   /// Results of its jobs, and replies to its own commands.
   var reports: [ReportKind] { get }
+  /// Events of all types. At most one flow of a service takes them, and its queue of reports has nothing else then.
+  var events: EventKind? { get }
   /// Kinds of its records that become due.
   var dueRecords: [DueRecords] { get }
   /// Kinds of its records that `operation.status` shows.
@@ -28,6 +30,7 @@ public protocol Flow: Sendable {
 extension Flow {
   public var commands: [CommandKind] { [] }
   public var reports: [ReportKind] { [] }
+  public var events: EventKind? { nil }
   public var dueRecords: [DueRecords] { [] }
   public var operations: [OperationRecords] { [] }
   public var tasks: [FlowTask] { [] }
@@ -43,6 +46,8 @@ public struct FlowRegistry: Sendable {
   public let commandKinds: [CommandKind]
   /// Reports that the service takes, ordered by their types.
   public let reportKinds: [ReportKind]
+  /// Events that the service takes in the place of reports. `nil` for most services.
+  public let events: EventKind?
   /// Kinds of records that become due, in the order in which they are ended.
   public let dueRecords: [DueRecords]
   let commands: [MessageType: CommandKind]
@@ -63,6 +68,7 @@ public struct FlowRegistry: Sendable {
     let kinds = flows.flatMap(\.commands) + (status.operations.isEmpty ? [] : [status.kind])
     commandKinds = kinds.sorted { $0.type.text < $1.type.text }
     reportKinds = flows.flatMap(\.reports).sorted { $0.type.text < $1.type.text }
+    events = flows.lazy.compactMap(\.events).first
     dueRecords = flows.flatMap(\.dueRecords)
     commands = Dictionary(uniqueKeysWithValues: commandKinds.map { ($0.type, $0) })
     reports = Dictionary(grouping: reportKinds, by: \.type)

@@ -30,6 +30,22 @@ public struct ReportKind: Sendable {
   }
 }
 
+/// Events of all types that a flow takes, from the queue of a service that waits for no reports.
+public struct EventKind: Sendable {
+  let users: Set<String>
+  let read: @Sendable (ReceivedReport) throws(ContractProblem) -> any Report
+
+  /// - Parameters:
+  ///   - users: users of the broker whose events are believed.
+  ///   - read: reads an event of whatever type.
+  public init(
+    from users: Set<String>, read: @escaping @Sendable (ReceivedReport) throws(ContractProblem) -> any Report
+  ) {
+    self.users = users
+    self.read = read
+  }
+}
+
 /// A report that has arrived, from the sender that may send it.
 public struct ReceivedReport: Sendable {
   /// Properties of the message.

@@ -36,6 +36,9 @@ struct ReportQueue: BatchQueue {
 
   private func read(_ delivery: Delivery) throws(ContractProblem) -> Prepared? {
     let envelope = try Envelope(delivery)
+    if let events = context.registry.events {
+      return (try event(of: events, envelope, delivery.message.body), envelope)
+    }
     guard !isForeign(envelope.type) else {
       foreign.note(envelope.type)
       return nil
@@ -50,6 +53,16 @@ struct ReportQueue: BatchQueue {
       if let report = try kind.read(received) { return (report, envelope) }
     }
     return nil
+  }
+
+  /// An event, which the operator may have published again.
+  private func event(
+    of kind: EventKind, _ envelope: Envelope, _ body: [UInt8]
+  ) throws(ContractProblem) -> any Report {
+    guard let user = envelope.userID, kind.users.contains(user) || user == Topology.Users.operator else {
+      throw ContractProblem(.forgedResult, field: "user_id", "is not the user of a service whose events these are")
+    }
+    return try kind.read(ReceivedReport(envelope: envelope, body: body))
   }
 
   /// An unknown version of a known type is not foreign: it may belong to a job of ours.

@@ -69,7 +69,7 @@ public struct EngineServices: Sendable {
     self.publisher = publisher
     author = connections.author
     commands = connections.commands(attendance, isShared: storage.isShared)
-    reports = connections.reports()
+    reports = connections.reports(isShared: storage.isShared)
     var rules = rules
     rules.storageHint = storage.hint
     self.rules = rules
@@ -96,7 +96,7 @@ public struct EngineServices: Sendable {
     let membership = Membership(storage.members, attendance, facts, context.metrics)
     try await storage.attempt { () throws(StoreError) in try await membership.round(at: .now) }
     context.health.register("members", detail: { membership.detail }, check: { .ok })
-    let reportMarks = try await marks(rules.reportQueue)
+    let reportMarks = try await marks(rules.reportQueue, keepsOrder: settings.reportsSource != nil)
     let commandMarks = try await marks(rules.commandQueue)
     // Until here the check of the database tells what the start waits for.
     context.health.register("database") { engine.health.state }
@@ -116,10 +116,10 @@ public struct EngineServices: Sendable {
   }
 
   /// Marks of redelivered messages: one at a time, as batches are.
-  private func marks(_ queue: String) async throws -> CrashMarks {
+  private func marks(_ queue: String, keepsOrder: Bool = false) async throws -> CrashMarks {
     CrashMarks(
-      queue: queue, store: try await storage.marks(), stepsAtOnce: 1, clock: clock, logger: context.logger,
-      metrics: context.metrics)
+      queue: queue, store: try await storage.marks(), stepsAtOnce: 1, keepsOrder: keepsOrder, clock: clock,
+      logger: context.logger, metrics: context.metrics)
   }
 }
 
@@ -153,10 +153,13 @@ struct ServiceConnections {
     return consumer("commands", options, subscription) { attendance.note($0) }
   }
 
-  func reports() -> Consumer {
+  func reports(isShared: Bool) -> Consumer {
     let role = settings.reports
-    let subscription = Consumer.Subscription(queue: rules.reportQueue, prefetch: settings.prefetch)
-    return consumer(role, options(role), subscription) { _ in }
+    var options = options(role)
+    if isShared, settings.reportsSource != nil { options.heartbeat = min(options.heartbeat, Turn.sharedHeartbeat) }
+    let subscription = Consumer.Subscription(
+      queue: rules.reportQueue, prefetch: settings.prefetch, source: settings.reportsSource)
+    return consumer(role, options, subscription) { _ in }
   }
 
   private func consumer(

@@ -17,6 +17,9 @@ public struct ServiceSettings: Sendable {
   public var reports: String
   /// Deliveries taken from each queue ahead.
   public var prefetch = 512
+  /// Exchange of which the queue of reports gets all messages, in their order: the broker has one process at a time take
+  /// them, and waits for a frozen one. `nil` where the topology binds it, and any order will do.
+  public var reportsSource: String?
   /// Interval between rounds of the maintenance.
   public var maintenanceInterval = Duration.seconds(1)
 

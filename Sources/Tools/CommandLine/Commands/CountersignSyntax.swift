@@ -24,6 +24,7 @@ enum CountersignSyntax {
       VerifyCommand.group, AppCommand.group, CommandEntry(RevokeCommand.self), OperationCommand.group,
       ConversionCommand.group, CommandEntry(ForgetCommand.self), CommandEntry(EnqueueCommand.self), MailCommand.group,
       ProjectCommand.group, ProviderCommand.group, AccountCommand.group, ServiceAccountCommand.group,
+      WebhookCommand.group,
       CommandEntry(AuditCommand.self),
       TopologyCommand.group, ServiceCommand.group, StoreCommand.group, JobsCommand.group, DeadCommand.group,
       KeysCommand.group,

@@ -27,6 +27,11 @@ protocol OperatorBackend: Sendable {
   /// Under the operator's user.
   func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 
+  /// Under the operator's user, with the ID of the message, to which the secrets of the reply are bound.
+  func sendForSecret<C: SecretReplyCommand>(
+    _ command: C, timeout: Duration
+  ) async throws(CommandLineError) -> (reply: C.Reply, id: String)
+
   /// Lends a connection to accounts under the operator's user, for commands with secrets, and for many in a row.
   func withAccounts<Result: Sendable>(
     _ body: @Sendable (any AccountsConnection) async throws(CommandLineError) -> Result

@@ -19,6 +19,7 @@ struct ConfigurationCheck {
 
   static let processes: Set<String> = [
     "accounts", "coordinator", "gateway", "mail-worker", "push-worker", "revocation-worker", "simulator", "sms-worker",
+    "webhook-worker",
   ]
 
   private static func finding(_ file: String, _ outcome: ChildProcess.Outcome) -> Finding {

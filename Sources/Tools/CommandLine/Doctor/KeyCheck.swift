@@ -55,7 +55,9 @@ enum KeyCheck {
   }
 
   static func opens(_ process: String) -> Bool {
-    process.hasSuffix("-worker") || [Topology.Users.coordinator, Topology.Users.accounts].contains(process)
+    // The keys of the webhook-worker are its own.
+    process.hasSuffix("-worker") && process != Topology.Users.webhookWorker
+      || [Topology.Users.coordinator, Topology.Users.accounts].contains(process)
   }
 
   static func opening(

@@ -8,7 +8,7 @@ struct ProcessAddress: Sendable, Hashable {
 
   static let defaultPorts: KeyValuePairs = [
     "coordinator": 8080, "sms-worker": 8081, "push-worker": 8082, "revocation-worker": 8083, "mail-worker": 8084,
-    "accounts": 8085, "gateway": 8086,
+    "accounts": 8085, "gateway": 8086, "webhook-worker": 8087,
   ]
 
   /// Directory of systemd in which enabled units have links.

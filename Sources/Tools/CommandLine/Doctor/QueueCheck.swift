@@ -36,8 +36,12 @@ enum QueueCheck {
     }
     var findings: [Finding] = []
     if let ready = state.ready, ready > maxReady {
-      findings.append(
-        Finding(check, .warning, "\(ready) messages wait", hint: "start more of \(consumer(of: name))"))
+      // One webhook-worker at a time takes events.
+      let hint =
+        name == Topology.Queues.webhookEvents
+        ? "look at \(consumer(of: name))'s /readyz, log and disk: its database takes events too slowly"
+        : "start more of \(consumer(of: name))"
+      findings.append(Finding(check, .warning, "\(ready) messages wait", hint: hint))
     }
     // With at-least-once dead-lettering, a message is neither ready nor with a consumer until its dead queue has it.
     if state.stuck > 0 {
@@ -78,6 +82,7 @@ enum QueueCheck {
     case Topology.Queues.mailRelay, Topology.Queues.mailForget: "the mail-worker"
     case Topology.Queues.appleRevoke: "the revocation-worker"
     case _ where Topology.Queues.accounts.contains(queue): "accounts"
+    case _ where Topology.Queues.webhooks.contains(queue): "the webhook-worker"
     default: "the coordinator"
     }
   }

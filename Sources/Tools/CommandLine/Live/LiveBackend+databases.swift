@@ -64,14 +64,15 @@ struct DatabaseUse: Sendable, Hashable {
   }
 }
 
-private struct StoreUse {
+struct StoreUse {
   let section: String
   let parts: [PostgreSQLSchemaPart]
   let hasReaders: Bool
 
   init?(process: String) {
     switch process {
-    case "coordinator", "accounts": (section, parts, hasReaders) = ("database", StoreParts.coordinator, true)
+    case "coordinator", "accounts", "webhook-worker":
+      (section, parts, hasReaders) = ("database", StoreParts.coordinator, true)
     case _ where process.hasSuffix("-worker"): (section, parts, hasReaders) = ("ledger", StoreParts.worker, false)
     default: return nil
     }

@@ -74,6 +74,16 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
+  func sendForSecret<C: SecretReplyCommand>(
+    _ command: C, timeout: Duration
+  ) async throws(CommandLineError) -> (reply: C.Reply, id: String) {
+    let id = MessageID.make()
+    let reply = try await withClient(of: try configuration.operatorUser.endpoint()) { client in
+      try await client.send(command, id: id, timeout: timeout)
+    }
+    return (reply, id)
+  }
+
   func withProbe<Result: Sendable>(
     caFile: String?, _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {

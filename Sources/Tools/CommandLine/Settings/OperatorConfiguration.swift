@@ -67,7 +67,7 @@ struct OperatorConfiguration: Configuration {
       "Address of the gateway for apps, https://HOST, whose certificate the doctor looks at; several with commas.")
     workers = [
       ("sms-worker", "smsWorker"), ("push-worker", "pushWorker"), ("revocation-worker", "revocationWorker"),
-      ("mail-worker", "mailWorker"),
+      ("mail-worker", "mailWorker"), ("webhook-worker", "webhookWorker"),
     ].map { name, key in
       (name, section.section(key).strings("urls", "Health endpoint of each \(name), http://HOST:PORT."))
     }

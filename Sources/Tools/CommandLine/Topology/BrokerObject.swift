@@ -43,12 +43,16 @@ struct BrokerObject: Sendable, Hashable {
       ])
   }
 
-  /// Its only argument is the type, because arguments cannot be changed later. Policies set the rest.
-  static func queue(_ name: String, _ type: String = "quorum") -> BrokerObject {
-    BrokerObject(
+  /// Its arguments are its type and its kind of consumers alone, because they cannot be changed later, nor set by a
+  /// policy. Policies set the rest.
+  /// - Parameter isSerial: whether one consumer at a time gets messages, so that several keep their order.
+  static func queue(_ name: String, _ type: String = "quorum", isSerial: Bool = false) -> BrokerObject {
+    var arguments: [String: JSONValue] = ["x-queue-type": .text(type)]
+    if isSerial { arguments["x-single-active-consumer"] = true }
+    return BrokerObject(
       kind: .queues,
       members: [
-        "name": .text(name), "durable": true, "auto_delete": false, "arguments": ["x-queue-type": .text(type)],
+        "name": .text(name), "durable": true, "auto_delete": false, "arguments": .object(arguments),
       ])
   }
 

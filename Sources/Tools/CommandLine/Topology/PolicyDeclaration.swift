@@ -5,9 +5,9 @@ import CountersignMessages
 /// supports, and never merges two.
 enum PolicyDeclaration {
   static let countersign: [BrokerObject] =
-    TopologyDeclaration.workQueues.map(work)
+    TopologyDeclaration.workQueues.filter { $0 != Topology.Queues.webhookEvents }.map(work)
     + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }
-    + [delayed, dead, lock, services, serviceStreams, events]
+    + [delayed, dead, lock, webhookEvents, services, serviceStreams, events]
 
   /// A site that needs other values defines its own policy with a higher priority, and `topology check` lists the
   /// queues it covers.
@@ -40,7 +40,7 @@ enum PolicyDeclaration {
   /// Maximum size of the bodies in a queue, in bytes. Two million codes of some 500 bytes reach both bounds at once.
   /// Without it, two million bodies of 64 KiB would take 131 GB.
   ///
-  /// All queues at their bounds, those of services included, take 46 GiB of disk.
+  /// All queues at their bounds, those of services included, take 50 GiB of disk.
   static let bytesLimit: Int64 = 1 << 30
 
   private static func bounds(_ length: Int64, _ bytes: Int64, overflow: JSONValue) -> [String: JSONValue] {
@@ -112,6 +112,15 @@ enum PolicyDeclaration {
     "countersign.dead", NamePattern.names(TopologyDeclaration.deadQueues),
     bounds(lengthLimit, bytesLimit, overflow: "reject-publish").merging([
       "delivery-limit": endlessDeliveries, "message-ttl": .integer(deadLetterAge.components.seconds * 1000),
+    ]) { $1 })
+
+  /// Policy of the events for webhooks. The oldest events go first: a queue that refused messages would make the broker
+  /// refuse the coordinator. Without a dead-letter exchange, to which the broker would move what it drops. Where no webhook-worker runs,
+  /// they go by their age.
+  private static let webhookEvents = policy(
+    "countersign.webhook.events", NamePattern.names([Topology.Queues.webhookEvents]),
+    bounds(lengthLimit, bytesLimit, overflow: "drop-head").merging([
+      "delivery-limit": .integer(deliveryLimit), "message-ttl": .integer(eventsAge),
     ]) { $1 })
 
   // MARK: - Queues that services own

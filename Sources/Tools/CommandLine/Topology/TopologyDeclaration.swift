@@ -14,7 +14,9 @@ enum TopologyDeclaration {
 
   /// Dead queues come first: a message that dies before its dead queue exists waits three minutes for the broker's next
   /// try, or is lost.
-  private static let queues = (deadQueues + delayQueues + workQueues).map { BrokerObject.queue($0) }
+  private static let queues = (deadQueues + delayQueues + workQueues).map { name in
+    BrokerObject.queue(name, isSerial: name == Topology.Queues.webhookEvents)
+  }
 
   /// Quorum queues take no exclusive consumers.
   private static let locks = Topology.Queues.locks.map { BrokerObject.queue($0, "classic") }
@@ -30,5 +32,5 @@ enum TopologyDeclaration {
   }
 
   /// Queues that a process consumes, now or in a later version.
-  static let workQueues = Topology.Queues.work + Topology.Queues.accounts
+  static let workQueues = Topology.Queues.work + Topology.Queues.services
 }

@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignMessages
 
 struct TopologyDifferences {
   let declared = TopologyDeclaration.countersign
@@ -8,6 +9,11 @@ struct TopologyDifferences {
   func differences() -> [TopologyDifference] {
     declared.compactMap { $0.difference(from: found) } + overriddenQueues() + undeclaredBindings() + refusingQueues()
   }
+
+  /// Bindings of which the topology has none, so that nothing is stored where their process does not run.
+  private static let madeByProcesses = [
+    BrokerObject.binding(of: Topology.Queues.webhookEvents, to: Topology.Exchanges.events, under: "#")
+  ]
 
   private func overriddenQueues() -> [TopologyDifference] {
     let own = Set(declared.all(.policies).map(\.name)).union([""])
@@ -23,7 +29,7 @@ struct TopologyDifferences {
     let own = Set(ownQueues.map(\.name))
     return found.all(.bindings).filter {
       !$0["source"].isEmpty && $0["destination_type"] == "queue" && own.contains($0["destination"])
-        && !declared.contains(where: $0.isSame)
+        && !(declared + Self.madeByProcesses).contains(where: $0.isSame)
     }.map {
       TopologyDifference(
         "queue \($0["destination"]) is also bound to \($0["source"]) under \"\($0["routing_key"])\"",

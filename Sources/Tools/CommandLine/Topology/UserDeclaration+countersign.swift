@@ -7,7 +7,7 @@ extension UserDeclaration {
   /// Routing keys of the default exchange cannot be restricted: a user that may reply may also write to any queue by
   /// name. Secrets in messages are bound to their message for this reason.
   static let countersign = [
-    coordinator, accounts, gateway, service(Topology.Users.service), sender(Topology.Users.sender),
+    coordinator, accounts, gateway, webhookWorker, service(Topology.Users.service), sender(Topology.Users.sender),
     operatorUser,
     worker(
       Topology.Users.smsWorker, queues: [Topology.Queues.smsDispatch, Topology.Queues.smsBulk],
@@ -36,6 +36,13 @@ extension UserDeclaration {
       ]),
     read: NamePattern.names(Topology.Queues.accounts + [Topology.Queues.accountsCommandsLock]),
     topics: [events(of: ["account", "keys"])])
+
+  /// Writes replies and dead letters. Binds its queue of events, which takes the right to write the one and read the other.
+  private static let webhookWorker = UserDeclaration(
+    name: Topology.Users.webhookWorker, configure: NamePattern.nothing,
+    write: NamePattern.names([Topology.Exchanges.dead, NamePattern.defaultExchange, Topology.Queues.webhookEvents]),
+    read: NamePattern.names(
+      Topology.Queues.webhooks + [Topology.Queues.webhookCommandsLock, Topology.Exchanges.events]))
 
   private static func events(of families: [String]) -> TopicRight {
     TopicRight(

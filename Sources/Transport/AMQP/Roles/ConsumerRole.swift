@@ -10,6 +10,7 @@ final class ConsumerRole: ChannelRole {
   private var queue: String
   private let own: Consumer.OwnQueue?
   private let lock: ConsumerLock?
+  private let source: String?
   private let prefetch: Int
   private let wantedTag: String
   /// Number of the channel over the life of the consumer. A further one once all was returned.
@@ -34,6 +35,7 @@ final class ConsumerRole: ChannelRole {
     lock = subscription.lock.map {
       ConsumerLock(queue: $0, consumed: subscription.queue, isShared: subscription.isLockShared)
     }
+    source = subscription.source
     prefetch = subscription.prefetch
     limit = subscription.prefetch
     wantedTag = subscription.tag
@@ -171,7 +173,10 @@ final class ConsumerRole: ChannelRole {
 
   private func inspect(_ link: AMQPLink) throws(AMQPError) -> Int {
     do {
-      return try link.inspectQueue(queue).messageCount
+      let count = try link.inspectQueue(queue).messageCount
+      // Also after a silence: somebody may have removed it.
+      if let source { try link.bindQueue(queue, exchange: source, routingKey: "#", arguments: [:]) }
+      return count
     } catch {
       throw QueueMissing.explain(error, queue: queue)
     }

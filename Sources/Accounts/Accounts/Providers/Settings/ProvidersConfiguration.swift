@@ -1,4 +1,3 @@
-import CountersignEncoding
 import HTTPClient
 import Projects
 import ServiceRuntime
@@ -17,7 +16,10 @@ struct ProvidersConfiguration: Sendable {
     var settings: [any ProviderSettings] = []
     let inner = Self.authorities(providers)
     var allowed = AllowedAddresses(
-      authorities: inner, networks: Self.networks(providers), ownTrust: Self.trust(providers, at: inner))
+      authorities: inner,
+      networks: providers.networks(
+        "allowedNetworks", "Networks beside the internet that names of providers may lead to: 10.1.0.0/16."),
+      ownTrust: Self.trust(providers, at: inner))
     for kind in kinds {
       let own = ProviderSection(providers.section(kind.section))
       settings.append(kind.init(own))
@@ -82,17 +84,5 @@ struct ProvidersConfiguration: Sendable {
       "caFile", "Certificates to trust at 'allowedAddresses', PEM; those of the system if absent.")
     section.check("caFile", file == nil || !authorities.isEmpty, "has no effect without 'allowedAddresses'")
     return file.map { AllowedAddresses.OwnTrust(caFile: $0, authorities: authorities) }
-  }
-
-  private static func networks(_ section: ConfigurationSection) -> [AddressRange] {
-    let texts = section.strings(
-      "allowedNetworks", "Networks beside the internet that names of providers may lead to: 10.1.0.0/16.")
-    return texts.enumerated().compactMap { index, text in
-      let range = AddressRange(text)
-      if range == nil {
-        section.problem("allowedNetworks.\(index)", "must be an address or a range: 10.0.0.7, 10.0.0.0/24, fd00::/8")
-      }
-      return range
-    }
   }
 }
