@@ -36,6 +36,17 @@ import Testing
     #expect(loaded.warnings.contains { "\($0)".contains("DKIM") })
   }
 
+  @Test(arguments: [("sqlite", true), ("postgresql", false)])
+  func `Hosts with a list each are told that one of them forgets an address`(ledger: String, isTold: Bool) throws {
+    var environment = [
+      "COUNTERSIGN_BROKER_URL": "amqp://a:b@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true",
+      "COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_LEDGER_TYPE": ledger,
+    ]
+    if ledger == "postgresql" { environment["COUNTERSIGN_LEDGER_URL"] = "postgresql://worker@127.0.0.1/countersign" }
+    let loaded = try MailWorkerConfiguration.load(file: file, environment: environment)
+    #expect(loaded.warnings.contains { "\($0)".contains("forgotten on one of them only") } == isTold)
+  }
+
   @Test func `It explains every key`() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let keys =

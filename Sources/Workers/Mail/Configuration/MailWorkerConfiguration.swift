@@ -36,7 +36,8 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     suppressions = TableSettings(
       section.section("suppressions"), "suppressions", ledger: worker.ledger, path: "mail-suppressions.sqlite",
       "The file of the addresses that get no mail.")
-    if worker.consumers == .severalHosts {
+    // A list without a table in the ledger's database.
+    if worker.consumers == .severalHosts, suppressions.parts.isEmpty {
       section.warning(
         "suppressions",
         "is a file of each host: the address of a deleted account is forgotten on one of them only; with a ledger in PostgreSQL all share one list"
