@@ -1,9 +1,11 @@
 """Deletions over HTTP: what accounts, the coordinator and the mail-worker hold about a user is erased, also by processes that are killed."""
 
 import concurrent.futures
+import contextlib
 import sqlite3
 import time
 import unittest
+import urllib.error
 
 import broker
 import records
@@ -16,6 +18,8 @@ from waiting import eventually
 
 DELETIONS = 12
 KILLS = 4
+# Addresses for a queue that has room for fewer.
+FORGOTTEN = 6
 OUTAGE_SECONDS = 35
 ERASED_SECONDS = 180
 # Tags of records of accounts, and the length of the part of a session's ID that names the account.
@@ -126,6 +130,42 @@ class DeletionTest(Assertions, unittest.TestCase):
         self.web.delete(person.sign_in(self.web)["idToken"])
         # A result that nobody takes would keep the job.
         eventually("the job's end", lambda: forgotten("ack") and not broker.figures("mail.forget")["messages"], ERASED_SECONDS)
+
+    def test_a_full_queue_of_addresses_holds_up_no_erasure_and_loses_none(self):
+        """A bound of one in the place of the queue's own."""
+        stack.stop_for(self, "mail-worker")
+        self.addCleanup(self.limit, None)
+        self.limit(1)
+        persons = [ApplePerson(email=f"{number}@erased.example") for number in range(FORGOTTEN)]
+        acknowledged = forgotten("ack")
+        for person in persons:
+            user = self.web.sign_in_as(number := new_number())
+            person.sign_in(self.web, idToken=user["idToken"])
+            self.web.delete(user["idToken"])
+            eventually("the erasure", self.erased, ERASED_SECONDS)
+            self.assertFalse(holds("coordinator", number))
+        self.assertLess(broker.figures("mail.forget")["messages"], FORGOTTEN)
+        self.assertTrue(any(holds("accounts", person.profile["email"]) for person in persons))
+        # What is kept is kept by a process that is killed, too.
+        self.restart("accounts")
+        self.limit(None)
+        for person in persons:
+            eventually("all jobs are out", lambda person=person: not holds("accounts", person.profile["email"]), ERASED_SECONDS)
+        stack.start("mail-worker")
+        eventually("the jobs' end", lambda: forgotten("ack") >= acknowledged + FORGOTTEN
+                   and not broker.figures("mail.forget")["messages"], ERASED_SECONDS)
+
+    def limit(self, length):
+        path = "/api/policies/%2F/test.mail.forget"
+        if length is None:
+            with contextlib.suppress(urllib.error.HTTPError):
+                broker.management(path, "DELETE")
+            return
+        policy = {"pattern": r"^mail\.forget$", "apply-to": "queues", "priority": 99,
+                  "definition": {"max-length": length, "overflow": "reject-publish"}}
+        broker.management(path, "PUT", policy)
+        eventually("no policy", lambda: broker.figures("mail.forget").get("policy") == "test.mail.forget")
+        time.sleep(broker.MOVE_SECONDS)
 
     def test_a_service_has_no_address_forgotten(self):
         job = {"addresses": ["gone@erased.example"], "knownBefore": "2100-01-01T00:00:00Z", "deadline": "2100-01-01T00:00:00Z"}

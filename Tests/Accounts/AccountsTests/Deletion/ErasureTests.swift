@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Synchronization
 import TestSupport
 import Testing
 
@@ -146,6 +147,48 @@ import Testing
     let event = try #require(try erased())
     #expect(event.localID == holder.account.localID && event.apple == .notTold && event.mail == .told)
     #expect(event.coordinator == nil)
+  }
+
+  @Test func `Where mail.forget is full, the job waits, outlives its process, and holds nothing up`() async throws {
+    try await AccountsBench.several { setting, start in
+      let isFull = Mutex(true)
+      func begin() async throws -> AccountsBench {
+        let bench = try await start(setting)
+        bench.sink.answer { publication in
+          publication.routingKey == MailForgetJob.routingKey && isFull.withLock { $0 } ? .nacked : .confirmed
+        }
+        return bench
+      }
+      func round(_ bench: AccountsBench, after pause: Duration) async -> [Publication] {
+        _ = bench.sink.takePublished()
+        bench.clock.advance(by: pause)
+        await bench.maintenance.tidy()
+        await bench.maintenance.publishLeftovers()
+        return bench.published(on: Topology.Exchanges.jobs)
+      }
+      let first = try await begin()
+      let (_, idToken) = try await first.signInWithApple(ago: .zero)
+      let deleted = try await first.delete(idToken)
+      #expect(deleted.type == AccountDeleted.type.text && first.events("account.erased").count == 1)
+      let job = try #require(first.published(on: Topology.Exchanges.jobs).first)
+      // The next user's deletion, meanwhile.
+      let other = try await first.signIn()
+      _ = try await first.delete(first.idToken(of: other))
+      #expect(try first.request(ForgetNumber.self).body.phoneNumber == AccountsBench.number)
+      #expect(await round(first, after: .seconds(4)).isEmpty)
+      #expect(await round(first, after: .seconds(1)).count == 1)
+      #expect(try await first.store.figures().messages == 1)
+      await first.die()
+
+      let second = try await begin()
+      #expect(await round(second, after: .seconds(5)).count == 1)
+      isFull.withLock { $0 = false }
+      let again = await round(second, after: .seconds(5))
+      #expect(again.map(\.message.messageID) == [job.message.messageID] && again[0].message.body == job.message.body)
+      #expect(try await second.store.figures().messages == 0)
+      #expect(await round(second, after: .seconds(60)).isEmpty)
+      await second.die()
+    }
   }
 
   @Test func `A revocation before is told, unless the user has signed in with Apple since`() async throws {
