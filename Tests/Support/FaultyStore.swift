@@ -24,6 +24,7 @@ public final class FaultyStore: Store {
   private let loads = Mutex<[Int]>([])
   private let isOwner = Mutex(true)
   private let committed = Mutex<(@Sendable () async -> Void)?>(nil)
+  private let life = Mutex<(EngineLife)?>(nil)
 
   public init(_ store: any Store) {
     self.store = store
@@ -65,6 +66,11 @@ public final class FaultyStore: Store {
   /// Has something done after each transaction, before its caller learns of the commit.
   public func afterCommit(_ body: (@Sendable () async -> Void)?) { committed.withLock { $0 = body } }
 
+  /// Makes a life end at one of the changes: afterwards every call fails, as it does for a process that was killed.
+  public func live(_ life: EngineLife) { self.life.withLock { $0 = life } }
+
+  private func noteChange() { _ = life.withLock { $0 }?.change() }
+
   /// Ends all faults.
   public func recover() { faults.withLock { $0 = [] } }
 
@@ -73,6 +79,7 @@ public final class FaultyStore: Store {
 
   private func check(_ call: Call) throws(StoreError) {
     made.withLock { $0.append(call) }
+    if life.withLock({ $0 })?.isOver == true { throw StoreError(.closed, "the process was killed") }
     let fault = faults.withLock { faults -> Fault? in
       guard let index = faults.firstIndex(where: { $0.calls.contains(call) && $0.left != 0 }) else { return nil }
       if let left = faults[index].left { faults[index].left = left - 1 }
@@ -103,7 +110,9 @@ public final class FaultyStore: Store {
     _ set: WorkingSet, settling settlement: OutboxSettlement
   ) async throws(StoreError) -> StoreOutcome<Void> {
     try check(.write)
-    return try await store.write(set, settling: settlement)
+    let outcome = try await store.write(set, settling: settlement)
+    if case .stored = outcome { noteChange() }
+    return outcome
   }
 
   public func transact<Value: Sendable>(
@@ -125,6 +134,7 @@ public final class FaultyStore: Store {
       note(set, of: call)
       return try body(&set)
     }
+    if case .stored = outcome { noteChange() }
     await committed.withLock { $0 }?()
     return outcome
   }
@@ -135,20 +145,26 @@ public final class FaultyStore: Store {
   ) async throws(StoreError) -> StoreOutcome<Swept<Result>> {
     try check(.sweep)
     let call = begin()
-    return try await store.sweep(claim, at: now) { [self] records, set throws(StoreError) in
+    let outcome = try await store.sweep(claim, at: now) { [self] records, set throws(StoreError) in
       note(set, of: call)
       return try body(records, &set)
     }
+    if case .stored(let swept, _) = outcome, swept.rows > 0 { noteChange() }
+    return outcome
   }
 
   public func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     try check(.claimMessages)
-    return try await store.claimMessages(limit: limit, at: now)
+    let messages = try await store.claimMessages(limit: limit, at: now)
+    if !messages.isEmpty { noteChange() }
+    return messages
   }
 
   public func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     try check(.release)
-    return try await store.release(heldBy: commands, at: now)
+    let messages = try await store.release(heldBy: commands, at: now)
+    if !messages.isEmpty { noteChange() }
+    return messages
   }
 
   public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {
@@ -159,11 +175,14 @@ public final class FaultyStore: Store {
   public func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
     try check(.settle)
     try await store.settle(settlement)
+    noteChange()
   }
 
   public func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int {
     try check(.purge)
-    return try await store.purge(part, limit: limit, at: now)
+    let count = try await store.purge(part, limit: limit, at: now)
+    if count > 0 { noteChange() }
+    return count
   }
 
   public func probe() async throws(StoreError) {

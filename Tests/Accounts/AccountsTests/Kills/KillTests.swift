@@ -1,0 +1,184 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import RecordStore
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+/// A process is killed behind each of its effects: commits, publications and acknowledgements.
+@Suite("Kills between two effects", .onSharedServer) struct KillTests {
+  private static let otherNumber = "+16505550199"
+
+  private static func deletion(_ accounts: KilledAccounts, _ idToken: Secret, _ id: String) throws -> Message {
+    let command = DeleteAccount(
+      project: AccountsBench.project, idToken: try accounts.bench.seal(idToken, DeleteAccount.self, id))
+    return try accounts.bench.message(command, id: id)
+  }
+
+  /// Events of the deletion of accounts, and what was asked of others, each once however often it was sent.
+  private static func checkErasure(
+    _ accounts: KilledAccounts, of users: [String: AccountErased.Apple], addresses: [String], numbers: Set<String>
+  ) throws {
+    let deleted = try accounts.events("account.deleted").map { try AccountDeleted(json: $0.message.body).localID }
+    #expect(deleted.sorted() == users.keys.sorted())
+    let erased = try accounts.events("account.erased").map { try AccountErased(json: $0.message.body) }
+    #expect(erased.count == users.count)
+    for event in erased {
+      #expect(event.apple == users[event.localID] && event.mail == .told)
+      #expect(event.coordinator != .kept)
+    }
+    let jobs = accounts.arrived.filter { $0.routingKey == MailForgetJob.routingKey }
+    #expect(Set(jobs.map(\.message.messageID)).count == addresses.count)
+    #expect(try Set(jobs.flatMap { try MailForgetJob(json: $0.message.body).addresses }) == Set(addresses))
+    let forgotten = accounts.arrived.filter { $0.routingKey == ForgetNumber.routingKey }
+    #expect(try Set(forgotten.map { try ForgetNumber(json: $0.message.body).phoneNumber }) == numbers)
+  }
+
+  @Test(arguments: KilledAccounts.Kind.allCases)
+  func `A deletion survives a kill behind each of its effects`(_ kind: KilledAccounts.Kind) async throws {
+    try await KilledAccounts.cut(kind) { accounts, run in
+      let (bench, subject, address) = (accounts.bench, "001.\(run)", "\(run)@example.com")
+      let number = AccountsBench.number
+      let holder = try await bench.signIn()
+      let grant = try #require(bench.parts.grants.seal(Secret("refresh-\(run)"), of: "client", app: nil))
+      let (sessions, random) = (bench.parts.sessions, RandomValues())
+      try await bench.change(holder.account) { account, set throws(StoreError) in
+        var identity = LinkedIdentity(
+          provider: AppleRevocation.provider, subject: subject, linkedAt: account.createdAt)
+        (identity.email, identity.grant) = (address, grant)
+        account.identities = [identity]
+        var factor = SecondFactor(.phone, enrollmentID: "f", enrolledAt: set.now)
+        factor.phoneNumber = Self.otherNumber
+        account.secondFactors = [factor]
+        _ = try sessions.start(for: &account, by: .phone, random, in: &set)
+      }
+      let (idToken, refreshToken) = (try bench.idToken(of: holder), bench.refreshToken(of: holder))
+      accounts.check = { bench in
+        _ = try await bench.isWhole(holder.account.id, numbers: [number], subjects: [subject], sessions: 2)
+      }
+      accounts.begin(killingBehind: run)
+      let message = try Self.deletion(accounts, idToken, "delete-\(run)")
+      let reply = try await accounts.ask(message)[0]
+      #expect(try AccountDeleted(json: reply.body).localID == holder.account.localID)
+      try await accounts.work("the erasure") { !accounts.events("account.erased").isEmpty }
+      // The session ended with its account, and the command that comes once more is answered alike.
+      let refreshing = try accounts.bench.refreshing(refreshToken, id: "refresh-\(run)")
+      let late = try await accounts.ask(accounts.bench.message(refreshing, id: "refresh-\(run)"), message)
+      #expect(late[0].type == ErrorReply.type.text && late[1].body == reply.body)
+      #expect(
+        try await !accounts.bench.isWhole(holder.account.id, numbers: [number], subjects: [subject], sessions: 2))
+      #expect(Set(accounts.revoked.filter { $0.hasSuffix("-\(run)") }) == ["refresh-\(run)"])
+      try Self.checkErasure(
+        accounts, of: [holder.account.localID: .revoked], addresses: [address], numbers: [number, Self.otherNumber])
+    }
+  }
+
+  @Test(arguments: KilledAccounts.Kind.allCases)
+  func `A revocation by code and the deletion that it allows survive a kill behind each of their effects`(
+    _ kind: KilledAccounts.Kind
+  ) async throws {
+    try await KilledAccounts.cut(kind) { accounts, run in
+      let (holder, idToken) = try await accounts.bench.signInWithApple()
+      let localID = holder.account.localID
+      accounts.check = { bench in
+        _ = try await bench.isWhole(holder.account.id, numbers: [], subjects: [AccountsBench.subject], sessions: 1)
+      }
+      accounts.begin(killingBehind: run)
+      let revoking = try accounts.bench.revoking(idToken, "revoke-\(run)", token: "code-\(run)")
+      let revoked = try await accounts.ask(accounts.bench.message(revoking, id: "revoke-\(run)"))[0]
+      #expect(try TokenRevoked(json: revoked.body).localID == localID)
+      let deleted = try await accounts.ask(Self.deletion(accounts, idToken, "delete-\(run)"))[0]
+      #expect(try AccountDeleted(json: deleted.body).localID == localID)
+      #expect(Set(accounts.revoked.filter { $0.hasSuffix("-\(run)") }) == ["code-\(run)"])
+      try await accounts.work("the erasure") { !accounts.events("account.erased").isEmpty }
+      try Self.checkErasure(
+        accounts, of: [localID: .revoked], addresses: [AccountsBench.address], numbers: [])
+    }
+  }
+
+  @Test(arguments: KilledAccounts.Kind.allCases)
+  func `Links that two accounts try at once, an unlink and deletions survive a kill behind each of their effects`(
+    _ kind: KilledAccounts.Kind
+  ) async throws {
+    try await KilledAccounts.cut(kind) { accounts, run in
+      let (subject, number) = ("001.\(run)", AccountsBench.number)
+      var users: [AccountsBench.Answer] = []
+      var credentials: [IDPCredential] = []
+      for place in 0..<2 {
+        users.append(try await accounts.bench.signUp("user-\(run)-\(place)"))
+        var token = FakeProvider.Token(subject, email: "\(place).\(run)@example.com")
+        token.refreshToken = "refresh-\(run)-\(place)"
+        let code = try accounts.bench.credential(AppleRevocation.provider, token).idToken
+        let page = "page-\(run)-\(place)"
+        let start = try accounts.bench.starting(AppleRevocation.provider, id: page)
+        let started = try await accounts.ask(accounts.bench.message(start, id: page))[0]
+        let state = try #require(try accounts.bench.page(started, id: page)["state"])
+        credentials.append(accounts.bench.answered(state) { $0.code = code })
+        accounts.setting.coordinator.verifications["v-\(run)-\(place)"] = .init(number: number)
+      }
+      let tokens = try users.map { try #require($0.idToken) }
+      let localIDs = try users.map { try #require($0.reply.localID) }
+      let ids = try localIDs.map { try #require(AccountRecord.id(of: $0, project: AccountsBench.project)) }
+      accounts.check = { bench in
+        for id in ids { _ = try await bench.isWhole(id, numbers: [number], subjects: [subject], sessions: 1) }
+      }
+      accounts.begin(killingBehind: run)
+
+      /// The account that has got it. The other one has been refused.
+      func winner(_ answers: [AccountsBench.Answer], _ refused: (AccountsBench.Answer) -> Bool) throws -> Int {
+        let linked = answers.indices.filter { answers[$0].idToken != nil }
+        #expect(linked.count == 1 && answers.filter(refused).count == 1)
+        let index = try #require(linked.first)
+        #expect(answers[index].reply.localID == localIDs[index])
+        return index
+      }
+
+      var names = (0..<2).map { "apple-\(run)-\($0)" }
+      var replies = try await accounts.ask(
+        accounts.bench.message(accounts.bench.command(names[0], credentials[0], idToken: tokens[0]), id: names[0]),
+        accounts.bench.message(accounts.bench.command(names[1], credentials[1], idToken: tokens[1]), id: names[1]))
+      var answers = try zip(replies, names).map { try accounts.bench.answer($0, $1) }
+      let first = try winner(answers) { $0.reply.refusal == .identityAlreadyLinked }
+      let pending = try #require(answers[1 - first].pending)
+
+      names = (0..<2).map { "phone-\(run)-\($0)" }
+      replies = try await accounts.ask(
+        accounts.bench.message(
+          accounts.bench.command(names[0], session: "v-\(run)-0", idToken: tokens[0]), id: names[0]),
+        accounts.bench.message(
+          accounts.bench.command(names[1], session: "v-\(run)-1", idToken: tokens[1]), id: names[1]))
+      answers = try zip(replies, names).map { try accounts.bench.answer($0, $1) }
+      _ = try winner(answers) { $0.proof != nil }
+
+      // Its token of Apple is revoked before the other one takes the identity.
+      let unlinking = "unlink-\(run)"
+      var unlink = UpdateAccount(
+        project: AccountsBench.project,
+        idToken: try accounts.bench.seal(tokens[first], UpdateAccount.self, unlinking))
+      unlink.deleteProviders = [AppleRevocation.provider]
+      #expect(
+        try await accounts.ask(accounts.bench.message(unlink, id: unlinking))[0].type == AccountChanged.type.text)
+      try await accounts.work("the revocation") { accounts.revoked.contains("refresh-\(run)-\(first)") }
+
+      var credential = IDPCredential()
+      credential.pendingToken = pending.reveal()
+      let linking = "link-\(run)"
+      let link = try accounts.bench.command(linking, credential, idToken: tokens[1 - first])
+      let linked = try await accounts.ask(accounts.bench.message(link, id: linking))[0]
+      #expect(try accounts.bench.answer(linked, linking).reply.localID == localIDs[1 - first])
+
+      _ = try await accounts.ask(
+        Self.deletion(accounts, tokens[0], "delete-\(run)-0"), Self.deletion(accounts, tokens[1], "delete-\(run)-1"))
+      try await accounts.work("the erasures") { accounts.events("account.erased").count == 2 }
+      for id in ids {
+        #expect(try await !accounts.bench.isWhole(id, numbers: [number], subjects: [subject], sessions: 1))
+      }
+      let revoked = Set(accounts.revoked.filter { $0.hasPrefix("refresh-\(run)-") })
+      #expect(revoked == ["refresh-\(run)-0", "refresh-\(run)-1"])
+      #expect(accounts.events("account.linked").count == 3 && accounts.events("account.unlinked").count == 1)
+    }
+  }
+}
