@@ -9,7 +9,7 @@ import Testing
 @testable import Accounts
 
 /// A process is killed behind each of its effects: commits, publications and acknowledgements.
-@Suite("Kills between two effects", .onSharedServer) struct KillTests {
+@Suite("Kills between two effects") struct KillTests {
   private static let otherNumber = "+16505550199"
 
   private static func deletion(_ accounts: KilledAccounts, _ idToken: Secret, _ id: String) throws -> Message {

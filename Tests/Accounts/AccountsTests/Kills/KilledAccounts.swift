@@ -82,12 +82,14 @@ final class KilledAccounts {
     case .sqlite:
       try await StoreFile.with { file in try await body(KilledAccounts(kind.members) { try await file.open() }) }
     case .postgresql:
-      let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
-      let accounts = try await KilledAccounts(kind.members) { try await PostgreSQLStore.open(endpoint) }
-      let result: Result<Void, any Error>
-      do { result = .success(try await body(accounts)) } catch { result = .failure(error) }
-      for member in accounts.members { await member.bench.die() }
-      try result.get()
+      try await PrivatePostgreSQL.admit {
+        let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
+        let accounts = try await KilledAccounts(kind.members) { try await PostgreSQLStore.open(endpoint) }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(accounts)) } catch { result = .failure(error) }
+        for member in accounts.members { await member.bench.die() }
+        try result.get()
+      }
     }
   }
 
