@@ -1,13 +1,15 @@
 """Two of each process on one PostgreSQL server behind nginx, and users who sign in again and again meanwhile."""
 
+import itertools
 import json
+import re
 import secrets
 import threading
 import time
 import unittest
 
 import stack
-from gateway_client import APIError, Apple, Web, new_number, received_code
+from gateway_client import JWK_SET, APIError, Apple, Client, Web, new_number, received_code, send
 from gateway_front import Front
 from postgresql import COORDINATOR, COORDINATORS, WORKER, Cluster, Restarting
 from process import countersign
@@ -30,16 +32,31 @@ def captcha(app):
     return f"high.sendVerificationCode.{secrets.token_hex(8)}@{app}"
 
 
+class BackEnd(Client):
+    """A server of the app's, which verifies ID tokens and keeps the keys for them as long as it may (docs/verifying-tokens.md)."""
+
+    def __init__(self, url):
+        super().__init__(url)
+        self.known, self.until = {}, 0
+
+    def keys(self):
+        if time.monotonic() >= self.until:
+            answer = send(self.url, "GET", JWK_SET)
+            self.known = self.keys_of(answer)
+            self.until = time.monotonic() + int(re.search(r"max-age=(\d+)", answer.headers["Cache-Control"])[1])
+        return self.known
+
+
 class User:
     """An account with the tokens of its sign-in, which are never replaced by newer ones."""
 
     def __init__(self, client, number, answer):
         self.client, self.number, self.answer = client, number, answer
 
-    def require_good(self):
+    def require_good(self, back_end):
         """The ID token passes at the gateway and at a verifier, and the refresh token gives another one: its answer."""
         user = self.client.lookup(self.answer["idToken"])
-        claims = self.client.claims(self.answer["idToken"])
+        claims = back_end.claims(self.answer["idToken"])
         refreshed = self.client.refresh(self.answer["refreshToken"])
         if {user["localId"], claims["sub"], refreshed["user_id"]} != {self.answer["localId"]}:
             raise AssertionError(f"tokens of another account: {user['localId']}")
@@ -51,6 +68,8 @@ class SignIns:
 
     def __init__(self, url):
         self.url = url
+        self.back_end = BackEnd(url)
+        self.devices = itertools.count(1)
         self.over = threading.Event()
         self.done, self.again, self.lost = 0, 0, []
         self.lock = threading.Lock()
@@ -67,8 +86,10 @@ class SignIns:
             thread.join(120)
 
     def client(self, index):
-        """Of an app without proofs, a page, and an app whose proofs the gateway seals."""
-        return [Apple(url=self.url), Web(self.url), Apple(CAPTCHA_APP, url=self.url)][index % 3]
+        """A device with an app without proofs, a page, or an app whose proofs the gateway seals. Each has an address of its own."""
+        client, device = [Apple(url=self.url), Web(self.url), Apple(CAPTCHA_APP, url=self.url)][index % 3], next(self.devices)
+        client.address = f"127.1.{device >> 8}.{device & 255}"
+        return client
 
     def call(self, function, *arguments, **fields):
         """A call, made again as apps do when they are told to."""
@@ -92,13 +113,15 @@ class SignIns:
     def sign_in(self, client, number, session):
         return User(client, number, self.call(client.sign_in, session, received_code(number)))
 
+    def require_good(self, user):
+        return self.call(user.require_good, self.back_end)
+
     def _run(self, index):
-        client = self.client(index)
         while not self.over.is_set():
-            begun = time.strftime("%H:%M:%S")
+            client, begun = self.client(index), time.strftime("%H:%M:%S")
             try:
                 user = self.sign_in(client, *self.send_code(client))
-                self.call(user.require_good)
+                self.require_good(user)
             except Exception as error:  # pylint: disable=broad-except
                 with self.lock:
                     self.lost.append(f"{begun} {type(client).__name__}: {error!r}")
@@ -168,8 +191,10 @@ class FleetTest(unittest.TestCase):
             process.start().ready()
         for process in self.all():
             process.ready()
+        # One that begins now, and gets the keys that are given out now.
+        self.sign_ins.back_end = BackEnd(self.sign_ins.url)
         for user in self.users:
-            self.sign_ins.call(user.require_good)
+            self.sign_ins.require_good(user)
         self.users += [self.sign_ins.sign_in(*one) for one in begun]
         self.assertEqual(self.sign_ins.lost, [], what)
 

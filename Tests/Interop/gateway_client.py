@@ -103,14 +103,18 @@ class Answer:
         return found
 
 
-def send(url, method, path, body=None, headers=None, timeout=TIMEOUT):
-    """One request on a connection of its own."""
+def send(url, method, path, body=None, headers=None, timeout=TIMEOUT, address=None):
+    """One request on a connection of its own.
+
+    - `address`: the client's, of this machine, by which the front counts what one client asks.
+    """
     parts = urllib.parse.urlsplit(url)
+    source = (address, 0) if address else None
     if parts.scheme == "https":
         context = ssl.create_default_context(cafile=os.environ["COUNTERSIGN_CA_FILE"])
-        connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout, context=context)
+        connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout, context=context, source_address=source)
     else:
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout, source_address=source)
     try:
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
@@ -122,6 +126,8 @@ def send(url, method, path, body=None, headers=None, timeout=TIMEOUT):
 class Client:
     # Headers of every request, and the prefix of the calls.
     headers = {}
+    # See send().
+    address = None
 
     def __init__(self, url=None, key=KEY, **headers):
         self.url = url or os.environ["COUNTERSIGN_GATEWAY_URL"]
@@ -134,7 +140,8 @@ class Client:
 
     def send(self, method, path, body=None, **headers):
         fields = {**self.headers, **{name.replace("_", "-"): text for name, text in headers.items()}}
-        return send(self.url, method, path, body, {name: text for name, text in fields.items() if text is not None}, self.timeout)
+        fields = {name: text for name, text in fields.items() if text is not None}
+        return send(self.url, method, path, body, fields, self.timeout, self.address)
 
     def read(self, answer):
         if answer.status != 200:
@@ -267,8 +274,10 @@ class Client:
     # --- keys -------------------------------------------------------------------------------------------------------
 
     def keys(self):
-        answer = self.read(send(self.url, "GET", JWK_SET))
-        return {entry["kid"]: jwt.PyJWK(entry) for entry in answer["keys"]}
+        return self.keys_of(send(self.url, "GET", JWK_SET))
+
+    def keys_of(self, answer):
+        return {entry["kid"]: jwt.PyJWK(entry) for entry in self.read(answer)["keys"]}
 
     def claims(self, id_token):
         """The claims of an ID token, after all that a stock verifier checks."""

@@ -101,7 +101,7 @@ class RotationTest(FleetTest):
         time.sleep(SEALED_SECONDS)
         # Refreshing gives a token under the new key.
         for user in self.users:
-            user.answer["refreshToken"] = self.sign_ins.call(user.require_good)["refresh_token"]
+            user.answer["refreshToken"] = self.sign_ins.require_good(user)["refresh_token"]
         self.give("the old token key goes", self.accounts, "COUNTERSIGN_TOKEN_KEYS_FILE", next_key)
         # The keys that sign are those of before.
         self.assertEqual(jwt.get_unverified_header(self.users[-1].answer["idToken"])["kid"], signed)
