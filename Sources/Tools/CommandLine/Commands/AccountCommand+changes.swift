@@ -5,10 +5,9 @@ import ServiceRuntime
 
 extension AccountCommand {
   enum Disable: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "disable", "Disables a user: no sign-in, no new tokens.",
-      discussion: "An ID token of before is good for up to an hour where nobody asks accounts.",
-      options: TargetOptions.self)
+      discussion: "An ID token of before is good for up to an hour where nobody asks accounts.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       try await options.target.change(context) { $0.disabled = true }
@@ -16,7 +15,7 @@ extension AccountCommand {
   }
 
   enum Enable: OperatorCommand {
-    static let syntax = CommandSyntax("enable", "Enables a user again.", options: TargetOptions.self)
+    static let syntax = named("enable", "Enables a user again.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       try await options.target.change(context) { $0.disabled = false }
@@ -24,8 +23,7 @@ extension AccountCommand {
   }
 
   enum SignOut: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "sign-out", "Ends all sessions of a user, who can sign in again.", options: TargetOptions.self)
+    static let syntax = named("sign-out", "Ends all sessions of a user, who can sign in again.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       let now = context.clock.now()
@@ -34,10 +32,9 @@ extension AccountCommand {
   }
 
   enum Claims: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "claims", "Shows or sets the claims that the ID tokens of a user have beside the usual ones.",
-      discussion: "Tokens have them from the next one on: the app gets one by itself within an hour, or asks for it.",
-      options: Options.self)
+      discussion: "Tokens have them from the next one on: the app gets one by itself within an hour, or asks for it.")
 
     struct Options: CommandOptions {
       let target: Target
@@ -63,9 +60,9 @@ extension AccountCommand {
   }
 
   enum Delete: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "delete", "Deletes users, with all that every process knows about them. It cannot be undone.",
-      discussion: "Users that are not disabled are refused without --force.", options: Options.self)
+      discussion: "Users that are not disabled are refused without --force.")
 
     struct Options: CommandOptions {
       let target: Target
@@ -81,10 +78,9 @@ extension AccountCommand {
       let localID = options.target.localID
       var command = RemoveAccounts(project: try options.target.project.id(), localIDs: [localID])
       command.force = options.isForced
-      let reply = try await context.backend().sendAsOperator(command, timeout: context.timeout)
+      let reply = try await context.sendAsOperator(command)
       let text = reply.refused.first.map { "\(localID) stays: \($0.message)" } ?? "\(localID) is deleted"
-      return CommandOutput(
-        text: text, json: JSONValue(encoding: reply), exitCode: reply.refused.isEmpty ? .success : .failure)
+      return CommandOutput(text: text, reply: reply, exitCode: reply.refused.isEmpty ? .success : .failure)
     }
   }
 }

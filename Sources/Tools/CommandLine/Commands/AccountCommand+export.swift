@@ -13,13 +13,12 @@ import ServiceRuntime
 
 extension AccountCommand {
   enum Export: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "export", "Writes the users of a project to a file as Firebase's auth:import reads it.",
       discussion: """
         The file has the hashes of the passwords, and is readable to its owner alone. It takes the place of one of the same name when it is
         complete.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let project: ProjectOption

@@ -5,13 +5,12 @@ import Synchronization
 
 extension AccountCommand {
   enum Import: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "import", "Brings users in from a file as Firebase's auth:export writes it: IDs, hashes, identities, claims.",
       discussion: """
         A user of the same ID is replaced. Rows that cannot be brought in are named, and the others are. An import that was stopped goes on
         when it is started again: how far it has come is in FILE.import-state. Exit code 1 if a row was refused.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let project: ProjectOption

@@ -66,15 +66,14 @@ enum AccountCommand {
   }
 
   static func output(_ account: AccountView) -> CommandOutput {
-    CommandOutput(text: AccountText.details(account), json: JSONValue(encoding: account))
+    CommandOutput(text: AccountText.details(account), reply: account)
   }
 }
 
 extension AccountCommand {
   enum Find: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "find", "Finds users by address, phone number, ID or identity.",
-      discussion: "Exit code 1 if nobody is found.", options: Options.self)
+    static let syntax = named(
+      "find", "Finds users by address, phone number, ID or identity.", discussion: "Exit code 1 if nobody is found.")
 
     struct Options: CommandOptions {
       let project: ProjectOption
@@ -116,7 +115,7 @@ extension AccountCommand {
       if found.next != nil { context.report("note: not all fit into one answer: ask for fewer at a time\n") }
       return CommandOutput(
         text: found.accounts.isEmpty ? "nobody was found" : AccountText.table(found.accounts),
-        json: JSONValue(encoding: found), exitCode: found.accounts.isEmpty ? .failure : .success)
+        reply: found, exitCode: found.accounts.isEmpty ? .failure : .success)
     }
   }
 
@@ -127,7 +126,7 @@ extension AccountCommand {
   }
 
   enum Show: OperatorCommand {
-    static let syntax = CommandSyntax("show", "Shows a user.", options: TargetOptions.self)
+    static let syntax = named("show", "Shows a user.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       output(try await options.target.account(context))

@@ -6,13 +6,12 @@ enum AppCommand {
   static let group = CommandEntry("app", "Proves an app by push.", [CommandEntry(Verify.self)])
 
   enum Verify: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "verify", "Requests a receipt whose secret is pushed to a device, and shows the outcome of the push.",
       discussion: """
         The device gets the secret, which completes:
           countersign verify start NUMBER --app APP --receipt RECEIPT --secret SECRET
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let app, ip: String?
@@ -36,7 +35,7 @@ enum AppCommand {
         app: options.app ?? "com.example.app", deviceToken: options.token, environment: options.environment,
         client: options.ip.map { StartVerification.Client(ip: $0) })
       let reply = try await backend.send(command, timeout: context.timeout)
-      guard !options.noWait else { return CommandOutput(text: text(reply), json: JSONValue(encoding: reply)) }
+      guard !options.noWait else { return CommandOutput(text: text(reply), reply: reply) }
       let status = try await OperationWatch(backend: backend).wait(
         for: reply.receipt, within: .seconds(reply.suggestedTimeout), timeout: context.timeout, until: isDecided)
       return CommandOutput(

@@ -9,8 +9,7 @@ enum AuditCommand: OperatorCommand {
   private static let pageSize = 200
   private static let maxActs = 10_000
 
-  static let syntax = CommandSyntax(
-    "audit", "Shows the acts of administrators and operators, the latest first.", options: Options.self)
+  static let syntax = named("audit", "Shows the acts of administrators and operators, the latest first.")
 
   struct Options: CommandOptions {
     let project: ProjectOption
@@ -78,7 +77,6 @@ enum AuditCommand: OperatorCommand {
   private static func output(_ acts: ArraySlice<Act>) -> CommandOutput {
     var table = TextTable("TIME", "BY", "ACT", "ABOUT")
     table.rows = acts.map(\.row)
-    return CommandOutput(
-      text: acts.isEmpty ? "no acts" : table.text, json: .object(["acts": .array(acts.map(\.json))]))
+    return CommandOutput(text: acts.isEmpty ? "no acts" : table.text, json: .object(["acts": .array(acts.map(\.json))]))
   }
 }

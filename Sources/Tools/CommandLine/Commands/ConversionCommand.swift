@@ -15,8 +15,7 @@ enum ConversionCommand {
 
 extension ConversionCommand {
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "list", "Lists blocks and recent figures, the worst first.", options: Options.self)
+    static let syntax = named("list", "Lists blocks and recent figures, the worst first.")
 
     struct Options: CommandOptions {
       let limit: Int?
@@ -29,9 +28,8 @@ extension ConversionCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let list = try await context.backend().sendAsOperator(
-        ListConversions(limit: options.limit), timeout: context.timeout)
-      return CommandOutput(text: text(list), json: JSONValue(encoding: list))
+      let list = try await context.sendAsOperator(ListConversions(limit: options.limit))
+      return CommandOutput(text: text(list), reply: list)
     }
 
     private static func text(_ list: ConversionList) -> String {
@@ -74,9 +72,8 @@ extension ConversionCommand {
   }
 
   enum Lift: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "lift", "Resumes sending, and restarts the count. Exit code 1 when nothing is blocked there.",
-      options: Options.self)
+    static let syntax = named(
+      "lift", "Resumes sending, and restarts the count. Exit code 1 when nothing is blocked there.")
 
     struct Options: CommandOptions {
       let key: String
@@ -87,11 +84,10 @@ extension ConversionCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let lifted = try await context.backend().sendAsOperator(
-        LiftConversionBlock(key: options.key), timeout: context.timeout)
+      let lifted = try await context.sendAsOperator(LiftConversionBlock(key: options.key))
       return CommandOutput(
         text: "lifted: messages are sent to \(lifted.scope) \(lifted.key) again, and its conversion is counted anew",
-        json: JSONValue(encoding: lifted))
+        reply: lifted)
     }
   }
 }

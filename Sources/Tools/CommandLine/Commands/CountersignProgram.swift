@@ -70,7 +70,7 @@ public struct CountersignProgram: Sendable {
 
 enum VersionCommand: OperatorCommand {
   static let version = "0.1.0"
-  static let syntax = CommandSyntax("version", "Prints the version.", options: NoOptions.self)
+  static let syntax = named("version", "Prints the version.")
 
   static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
     CommandOutput(text: "countersign \(version)", json: .object(["version": .text(version)]))

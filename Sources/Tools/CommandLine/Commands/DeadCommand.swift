@@ -62,7 +62,7 @@ enum DeadCommand {
 
 extension DeadCommand {
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax("list", "Lists them.", options: Options.self)
+    static let syntax = named("list", "Lists them.")
 
     struct Options: CommandOptions {
       let selection: Selection
@@ -82,8 +82,7 @@ extension DeadCommand {
   }
 
   enum Show: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "show", "Shows one completely, with possible secrets and personal data covered.", options: Options.self)
+    static let syntax = named("show", "Shows one completely, with possible secrets and personal data covered.")
 
     struct Options: CommandOptions {
       let selection: Selection
@@ -115,10 +114,9 @@ extension DeadCommand {
 
 extension DeadCommand {
   enum Redrive: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "redrive",
-      "Puts them back into their work queue, under the same message ID; requires the broker's user operator.",
-      options: Options.self)
+      "Puts them back into their work queue, under the same message ID; requires the broker's user operator.")
 
     struct Options: CommandOptions {
       let selection: Selection
@@ -163,7 +161,7 @@ extension DeadCommand {
   }
 
   enum Drop: OperatorCommand {
-    static let syntax = CommandSyntax("drop", "Removes them for good.", options: Options.self)
+    static let syntax = named("drop", "Removes them for good.")
 
     struct Options: CommandOptions {
       let selection: Selection

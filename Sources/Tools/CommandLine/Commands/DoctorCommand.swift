@@ -2,9 +2,8 @@ import CountersignEncoding
 import ServiceRuntime
 
 enum DoctorCommand: OperatorCommand {
-  static let syntax = CommandSyntax(
-    "doctor", "Checks broker, rights, topology, processes, files and providers, with a hint for each problem.",
-    options: Options.self)
+  static let syntax = named(
+    "doctor", "Checks broker, rights, topology, processes, files and providers, with a hint for each problem.")
 
   struct Options: CommandOptions {
     let configDirectory, workerConfig: String?

@@ -4,13 +4,12 @@ import CountersignTelemetry
 import ServiceRuntime
 
 enum EnqueueCommand: OperatorCommand {
-  static let syntax = CommandSyntax(
+  static let syntax = named(
     "enqueue", "Sends a job to its worker and waits for the result.",
     discussion: """
       Example:
         echo '{"to": "+14155550123", "text": "Hello"}' | countersign enqueue sms.dispatch --deadline 2m
-      """,
-    options: Options.self)
+      """)
 
   struct Options: CommandOptions {
     let file: String?
@@ -113,8 +112,7 @@ enum JobResultText {
   /// A failure unless the job was accepted.
   static func output(_ result: JobResult) -> CommandOutput {
     CommandOutput(
-      text: text(result), json: JSONValue(encoding: result),
-      exitCode: result.outcome == .accepted ? .success : .failure)
+      text: text(result), reply: result, exitCode: result.outcome == .accepted ? .success : .failure)
   }
 
   private static func text(_ result: JobResult) -> String {

@@ -3,12 +3,11 @@ import CountersignMessages
 import ServiceRuntime
 
 enum ForgetCommand: OperatorCommand {
-  static let syntax = CommandSyntax(
+  static let syntax = named(
     "forget", "Erases everything the coordinator holds about a phone number.",
     discussion: """
       A verification in progress is canceled first. Reports how much was erased, and where other copies may be.
-      """,
-    options: Options.self)
+      """)
 
   struct Options: CommandOptions {
     let number: String
@@ -19,9 +18,8 @@ enum ForgetCommand: OperatorCommand {
   }
 
   static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-    let forgotten = try await context.backend().sendAsOperator(
-      ForgetNumber(phoneNumber: options.number), timeout: context.timeout)
-    return CommandOutput(text: text(forgotten), json: JSONValue(encoding: forgotten))
+    let forgotten = try await context.sendAsOperator(ForgetNumber(phoneNumber: options.number))
+    return CommandOutput(text: text(forgotten), reply: forgotten)
   }
 
   private static func text(_ forgotten: NumberForgotten) -> String {

@@ -30,8 +30,7 @@ enum JobsCommand {
 
 extension JobsCommand {
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "list", "Lists them: how many, since when, with which error, and until when.", options: Options.self)
+    static let syntax = named("list", "Lists them: how many, since when, with which error, and until when.")
 
     struct Options: CommandOptions {
       let selection: Selection
@@ -102,8 +101,7 @@ extension JobsCommand {
 
 extension JobsCommand {
   enum Show: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "show", "Shows one completely, with possible secrets and personal data covered.", options: Options.self)
+    static let syntax = named("show", "Shows one completely, with possible secrets and personal data covered.")
 
     struct Options: CommandOptions {
       let selection: Selection

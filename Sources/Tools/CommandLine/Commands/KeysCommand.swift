@@ -10,15 +10,14 @@ enum KeysCommand {
     [CommandEntry(Generate.self), CommandEntry(Public.self), CommandEntry(Rotate.self)])
 
   enum Generate: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "generate", "Prints a JWK set with a new key.",
       discussion: """
         To rotate: generate --rotate OLD.json > NEW.json, give NEW.json to the workers, then to the coordinator, and last
         to accounts, which both seal with the first key; restart each. When no old message is left, take the old keys out.
         Token keys of several accounts processes rotate otherwise: docs/operations.md.
         With --sealing the set is for accounts alone: others seal to its public keys, which keys public prints.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let id, rotate: String?
@@ -45,14 +44,13 @@ enum KeysCommand {
   }
 
   enum Public: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "public", "Prints the public part of the keys that accounts opens with.",
       discussion: """
         The output is for the gateway, which seals to the first key. To rotate: generate --sealing --rotate OLD.json
         > NEW.json, give NEW.json to every accounts process, then its public part to every gateway, and restart each; a
         day later take the old keys out.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let file: String
@@ -69,7 +67,7 @@ enum KeysCommand {
   }
 
   enum Rotate: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "rotate", "Makes the next key for ID tokens before its time.",
       discussion: """
         The new key is published now, and signs when no verifier has old keys any longer, without an interruption.
@@ -77,8 +75,7 @@ enum KeysCommand {
         Accounts then refuses ID tokens from before. Apps get new ones by their refresh tokens, but pages that are loaded
         within the hour sign their users out. A verifier of one's own takes forged ones until it has fetched the keys
         again: restart it.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let withdraw: Bool
@@ -90,13 +87,12 @@ enum KeysCommand {
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       try await context.announce("keys.rotate", on: options.withdraw ? "--withdraw" : nil)
-      let rotated = try await context.backend().sendAsOperator(
-        RotateKeys(withdraw: options.withdraw), timeout: context.timeout)
+      let rotated = try await context.sendAsOperator(RotateKeys(withdraw: options.withdraw))
       let text =
         options.withdraw
         ? "the key \(rotated.key) signs, and \(rotated.withdrawn.count) keys were deleted: restart verifiers of your own"
         : "the key \(rotated.key) is published, and signs from \(rotated.signsFrom.rfc3339)"
-      return CommandOutput(text: text, json: JSONValue(encoding: rotated))
+      return CommandOutput(text: text, reply: rotated)
     }
   }
 

@@ -59,13 +59,12 @@ enum MailCommand {
 
 extension MailCommand {
   enum Send: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "send", "Sends a mail through the mail-worker and waits for the result.",
       discussion: """
         Example:
           countersign mail send ada@example.com --template address-verification --language fr --code 123456
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let content: Content
@@ -95,8 +94,7 @@ extension MailCommand {
   }
 
   enum Preview: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "preview", "Writes a mail as the mail-worker would send it, signed, without sending it.", options: Options.self)
+    static let syntax = named("preview", "Writes a mail as the mail-worker would send it, signed, without sending it.")
 
     struct Options: CommandOptions {
       let worker: WorkerOptions
@@ -130,8 +128,7 @@ extension MailCommand {
       } catch {
         throw CommandLineError(.noInput, "cannot write \(path)")
       }
-      return CommandOutput(
-        text: "\(path): \(mail.count) bytes", json: .object(["bytes": .integer(Int64(mail.count))]))
+      return CommandOutput(text: "\(path): \(mail.count) bytes", json: .object(["bytes": .integer(Int64(mail.count))]))
     }
   }
 
@@ -172,7 +169,7 @@ extension MailCommand.Content {
 
 extension MailCommand {
   enum ListSuppressions: OperatorCommand {
-    static let syntax = CommandSyntax("list", "Lists them, the latest first.", options: Options.self)
+    static let syntax = named("list", "Lists them, the latest first.")
 
     struct Options: CommandOptions {
       let worker: WorkerOptions
@@ -202,7 +199,7 @@ extension MailCommand {
   }
 
   enum LiftSuppression: OperatorCommand {
-    static let syntax = CommandSyntax("lift", "Takes an address off the list.", options: Options.self)
+    static let syntax = named("lift", "Takes an address off the list.")
 
     struct Options: CommandOptions {
       let worker: WorkerOptions
@@ -230,13 +227,12 @@ extension MailCommand {
   }
 
   enum CopySuppressions: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "copy", "Adds those of another file, for a move to PostgreSQL or from host to host.",
       discussion: """
         The list that gets them is the one of the mail-worker's configuration. Addresses that it has stay as they are, so it can be run
         again at any time, also while workers use both lists.
-        """,
-      options: Options.self)
+        """)
 
     /// They are held in memory.
     static let maxAddresses = 1_000_000

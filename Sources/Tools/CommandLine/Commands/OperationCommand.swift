@@ -8,9 +8,8 @@ enum OperationCommand {
     "operation", "Shows revocations and pushes.", [CommandEntry(Status.self)])
 
   enum Status: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "status", "Shows the life of a revocation, or of the push of a receipt, across all processes.",
-      options: Options.self)
+    static let syntax = named(
+      "status", "Shows the life of a revocation, or of the push of a receipt, across all processes.")
 
     struct Options: CommandOptions {
       let id: String
@@ -21,9 +20,8 @@ enum OperationCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let reply = try await context.backend().send(
-        GetOperationStatus(operationID: options.id), timeout: context.timeout)
-      return CommandOutput(text: OperationText.text(reply), json: JSONValue(encoding: reply))
+      let reply = try await context.send(GetOperationStatus(operationID: options.id))
+      return CommandOutput(text: OperationText.text(reply), reply: reply)
     }
   }
 }

@@ -10,11 +10,24 @@ protocol OperatorCommand: SendableMetatype {
   static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput
 }
 
+extension OperatorCommand {
+  /// Syntax with this command's options.
+  static func named(_ name: String, _ summary: String, discussion: String? = nil) -> CommandSyntax {
+    CommandSyntax(name, summary, discussion: discussion, options: Options.self)
+  }
+}
+
 struct CommandOutput: Sendable {
   var text: String
   var json: JSONValue
   /// `success`, or `failure` when the answer is no.
   var exitCode = ExitCode.success
+}
+
+extension CommandOutput {
+  init(text: String, reply: some Encodable, exitCode: ExitCode = .success) {
+    self.init(text: text, json: JSONValue(encoding: reply), exitCode: exitCode)
+  }
 }
 
 struct CommandContext: Sendable {
@@ -28,6 +41,14 @@ struct CommandContext: Sendable {
   var timeout: Duration { global.timeout ?? GlobalOptions.defaultTimeout }
 
   func backend() throws(CommandLineError) -> any OperatorBackend { try connect(global) }
+
+  func send<C: Command>(_ command: C) async throws(CommandLineError) -> C.Reply {
+    try await backend().send(command, timeout: timeout)
+  }
+
+  func sendAsOperator<C: Command>(_ command: C) async throws(CommandLineError) -> C.Reply {
+    try await backend().sendAsOperator(command, timeout: timeout)
+  }
 
   /// Has the coordinator note an act before it is done elsewhere. One that is away notes it when it runs again: what
   /// has to be repaired may be the reason that it is.

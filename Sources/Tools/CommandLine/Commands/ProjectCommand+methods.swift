@@ -4,7 +4,7 @@ import ServiceRuntime
 
 extension ProjectCommand {
   enum Enable: OperatorCommand {
-    static let syntax = CommandSyntax("enable", "Switches a way to sign in on.", options: Options.self)
+    static let syntax = named("enable", "Switches a way to sign in on.")
 
     struct Options: CommandOptions {
       let target: MethodOptions
@@ -45,8 +45,7 @@ extension ProjectCommand {
   }
 
   enum Disable: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "disable", "Switches a way to sign in off. Accounts keep what they have of it.", options: Options.self)
+    static let syntax = named("disable", "Switches a way to sign in off. Accounts keep what they have of it.")
 
     struct Options: CommandOptions {
       let target: MethodOptions

@@ -38,7 +38,7 @@ enum ProjectCommand {
 
 extension ProjectCommand {
   enum Add: OperatorCommand {
-    static let syntax = CommandSyntax("add", "Adds a project, with a new API key.", options: Options.self)
+    static let syntax = named("add", "Adds a project, with a new API key.")
 
     struct Options: CommandOptions {
       let place: DirectoryOptions
@@ -95,8 +95,7 @@ extension ProjectCommand {
   }
 
   enum App: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "app", "Adds an app to a project, and prints what the app needs to know.", options: Options.self)
+    static let syntax = named("app", "Adds an app to a project, and prints what the app needs to know.")
 
     struct Options: CommandOptions {
       let place: DirectoryOptions
@@ -162,7 +161,7 @@ extension ProjectCommand {
   }
 
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax("list", "Lists the projects.", options: Options.self)
+    static let syntax = named("list", "Lists the projects.")
 
     struct Options: CommandOptions {
       let place: DirectoryOptions
@@ -189,8 +188,7 @@ extension ProjectCommand {
   }
 
   enum Show: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "show", "Shows a project, or what one of its apps needs to know.", options: Options.self)
+    static let syntax = named("show", "Shows a project, or what one of its apps needs to know.")
 
     struct Options: CommandOptions {
       let place: DirectoryOptions

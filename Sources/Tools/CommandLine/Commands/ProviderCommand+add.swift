@@ -6,13 +6,12 @@ import ServiceRuntime
 
 extension ProviderCommand {
   enum Add: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "add", "Adds an OpenID Connect provider, and prints its ID and the return address to enter there.",
       discussion: """
         The ID follows from the name: "Example Provider" is oidc.example-provider. A provider that is there already
         stays as it is, unless --replace is given.
-        """,
-      options: Options.self)
+        """)
 
     private enum Flow: String, CaseIterable {
       case code, idToken

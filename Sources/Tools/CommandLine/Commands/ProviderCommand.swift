@@ -84,8 +84,7 @@ enum ProviderCommand {
     /// Bounds the pages.
     private static let maxProviders = 1_000
 
-    static let syntax = CommandSyntax(
-      "list", "Lists the OpenID Connect providers of a project.", options: Options.self)
+    static let syntax = named("list", "Lists the OpenID Connect providers of a project.")
 
     struct Options: CommandOptions {
       let project: ProjectOption
@@ -109,9 +108,8 @@ enum ProviderCommand {
   }
 
   enum Check: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "check", "Compares a provider with what it says of itself, from this machine, and names what is wrong.",
-      options: Options.self)
+    static let syntax = named(
+      "check", "Compares a provider with what it says of itself, from this machine, and names what is wrong.")
 
     struct Options: CommandOptions {
       let target: Target
@@ -141,9 +139,8 @@ enum ProviderCommand {
   }
 
   enum Remove: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "remove", "Removes a provider that was added. Accounts of users keep their identities there.",
-      options: Options.self)
+    static let syntax = named(
+      "remove", "Removes a provider that was added. Accounts of users keep their identities there.")
 
     struct Options: CommandOptions {
       let target: Target
@@ -153,8 +150,8 @@ enum ProviderCommand {
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       let id = try options.target.checkedID()
-      _ = try await context.backend().sendAsOperator(
-        SetProvider(project: try options.target.project.id(), providerID: id, act: .remove), timeout: context.timeout)
+      _ = try await context.sendAsOperator(
+        SetProvider(project: try options.target.project.id(), providerID: id, act: .remove))
       return CommandOutput(text: "\(id) is removed", json: .object(["removed": .text(id)]))
     }
   }

@@ -4,13 +4,12 @@ import CountersignTelemetry
 import ServiceRuntime
 
 enum RevokeCommand: OperatorCommand {
-  static let syntax = CommandSyntax(
+  static let syntax = named(
     "revoke", "Revokes a token of Sign in with Apple, and notifies its owner by mail.",
     discussion: """
       Give one of --code, --refresh-token and --access-token; - is standard input, which no process list shows.
       The same token twice is one operation.
-      """,
-    options: Options.self)
+      """)
 
   struct Options: CommandOptions {
     let app: String?
@@ -39,7 +38,7 @@ enum RevokeCommand: OperatorCommand {
       app: options.app ?? "com.example.app", clientID: options.clientID, token: try token(options, context),
       redirectURI: options.redirectURI, notify: try notice(options))
     let reply = try await backend.send(command, timeout: context.timeout)
-    guard !options.noWait else { return CommandOutput(text: text(reply), json: JSONValue(encoding: reply)) }
+    guard !options.noWait else { return CommandOutput(text: text(reply), reply: reply) }
     let status = try await OperationWatch(backend: backend).wait(
       for: reply.operationID, within: context.timeout, timeout: context.timeout
     ) { $0.state != .running }

@@ -6,13 +6,12 @@ enum SMSCommand {
   static let group = CommandEntry("sms", "Previews the texts of short messages.", [CommandEntry(Preview.self)])
 
   enum Preview: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "preview", "Shows encoding, segments and cost class of a text, or of a template in a language.",
       discussion: """
         The cost class is single for one segment; avoidable for several, at least one of which a setting of the lane would
         save; several otherwise. Each segment is billed.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let template, language, templates: String?

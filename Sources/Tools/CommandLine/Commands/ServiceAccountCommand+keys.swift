@@ -10,12 +10,11 @@ import ServiceRuntime
 
 extension ServiceAccountCommand {
   enum Add: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "add", "Adds a service account, and writes the file with its private key.",
       discussion: """
         The key is made here, and only its public part leaves this machine. The file is the only copy.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let file: KeyFileOptions
@@ -33,9 +32,8 @@ extension ServiceAccountCommand {
   }
 
   enum AddKey: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "add", "Adds a key to a service account, and writes the file with it. The keys of before stay good.",
-      options: Options.self)
+    static let syntax = named(
+      "add", "Adds a key to a service account, and writes the file with it. The keys of before stay good.")
 
     struct Options: CommandOptions {
       let file: KeyFileOptions
@@ -49,9 +47,8 @@ extension ServiceAccountCommand {
   }
 
   enum RemoveKey: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "remove", "Removes a key of a service account: nothing that it signs is taken any longer.",
-      options: Options.self)
+    static let syntax = named(
+      "remove", "Removes a key of a service account: nothing that it signs is taken any longer.")
 
     struct Options: CommandOptions {
       let target: Target
@@ -102,7 +99,7 @@ extension ServiceAccountCommand {
       try NewFile.write(Array((content.json(indented: true) + "\n").utf8), to: path)
       let reply: ServiceAccountsListed
       do {
-        reply = try await context.backend().sendAsOperator(command, timeout: context.timeout)
+        reply = try await context.sendAsOperator(command)
       } catch {
         // Without an answer the key may have been taken.
         if error.code == .unavailable {

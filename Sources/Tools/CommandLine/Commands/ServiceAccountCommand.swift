@@ -28,8 +28,7 @@ enum ServiceAccountCommand {
         account.disabled ? "disabled" : "enabled", account.createdAt.rfc3339,
       ]
     }
-    return CommandOutput(
-      text: reply.accounts.isEmpty ? "no service accounts" : table.text, json: JSONValue(encoding: reply))
+    return CommandOutput(text: reply.accounts.isEmpty ? "no service accounts" : table.text, reply: reply)
   }
 
   /// Carries out an act that needs no more than a name.
@@ -39,7 +38,7 @@ enum ServiceAccountCommand {
   ) async throws -> CommandOutput {
     var command = SetServiceAccount(project: try target.project.id(), act: act, name: try target.checkedName())
     body(&command)
-    return output(try await context.backend().sendAsOperator(command, timeout: context.timeout))
+    return output(try await context.sendAsOperator(command))
   }
 }
 
@@ -76,7 +75,7 @@ extension ServiceAccountCommand {
   }
 
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax("list", "Lists the service accounts of a project.", options: Options.self)
+    static let syntax = named("list", "Lists the service accounts of a project.")
 
     struct Options: CommandOptions {
       let project: ProjectOption
@@ -86,15 +85,13 @@ extension ServiceAccountCommand {
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       output(
-        try await context.backend().sendAsOperator(
-          ListServiceAccounts(project: try options.project.id()), timeout: context.timeout))
+        try await context.sendAsOperator(ListServiceAccounts(project: try options.project.id())))
     }
   }
 
   enum Roles: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "roles", "Sets what a service account may do, from now on and with access tokens of before.",
-      options: Options.self)
+    static let syntax = named(
+      "roles", "Sets what a service account may do, from now on and with access tokens of before.")
 
     struct Options: CommandOptions {
       let target: Target
@@ -118,8 +115,7 @@ extension ServiceAccountCommand {
   }
 
   enum Disable: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "disable", "Disables a service account, and ends its access tokens.", options: TargetOptions.self)
+    static let syntax = named("disable", "Disables a service account, and ends its access tokens.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       try await carryOut(.disable, options.target, context)
@@ -127,7 +123,7 @@ extension ServiceAccountCommand {
   }
 
   enum Enable: OperatorCommand {
-    static let syntax = CommandSyntax("enable", "Enables a service account again.", options: TargetOptions.self)
+    static let syntax = named("enable", "Enables a service account again.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       try await carryOut(.enable, options.target, context)
@@ -135,8 +131,7 @@ extension ServiceAccountCommand {
   }
 
   enum Delete: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "delete", "Deletes a service account with its keys, and ends its access tokens.", options: TargetOptions.self)
+    static let syntax = named("delete", "Deletes a service account with its keys, and ends its access tokens.")
 
     static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
       try await carryOut(.delete, options.target, context)
@@ -144,7 +139,6 @@ extension ServiceAccountCommand {
   }
 }
 
-/// The project that a command is about.
 struct ProjectOption: CommandOptions {
   private let given: String?
 

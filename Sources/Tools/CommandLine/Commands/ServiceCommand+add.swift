@@ -2,13 +2,12 @@ import ServiceRuntime
 
 extension ServiceCommand {
   enum Add: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "add", "Makes the broker's user of a service, with its rights and limits, and prints its password once.",
       discussion: """
         Repeating it completes what is missing, and leaves the password as it is. With --events, events wait in a queue while
         the service is away; without, a queue of its own is deleted after 10 minutes without a consumer, with its events.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let events, sender, newPassword: Bool

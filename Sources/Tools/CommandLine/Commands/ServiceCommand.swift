@@ -34,8 +34,7 @@ enum ServiceCommand {
 
 extension ServiceCommand {
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "list", "Lists the users that have the rights of a service.", options: NoOptions.self)
+    static let syntax = named("list", "Lists the users that have the rights of a service.")
 
     static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
       try await context.backend().withManagement { (api) throws(CommandLineError) in
@@ -69,9 +68,8 @@ extension ServiceCommand {
 
 extension ServiceCommand {
   enum Remove: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "remove", "Removes the user of a service, and the queue of its events with all that wait there.",
-      options: Options.self)
+    static let syntax = named(
+      "remove", "Removes the user of a service, and the queue of its events with all that wait there.")
 
     struct Options: CommandOptions {
       let yes: Bool

@@ -7,7 +7,7 @@ import Synchronization
 
 extension StoreCommand {
   enum Copy: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "copy", "Copies all that the coordinator or accounts have stored from SQLite into PostgreSQL, or back.",
       discussion: """
         FROM and TO are an SQLite file, and the URL of a database in PostgreSQL whose tables 'store create' has made. Stop the
@@ -25,8 +25,7 @@ extension StoreCommand {
         Example:
           countersign store copy /var/lib/countersign/accounts.sqlite \\
             postgresql://countersign_accounts@db1.example.com/countersign_accounts --password-file accounts.password
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let login: StoreLogin

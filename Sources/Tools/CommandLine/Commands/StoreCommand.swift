@@ -12,13 +12,12 @@ enum StoreCommand {
 
 extension StoreCommand {
   enum Create: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "create", "Makes roles, database, schema and tables, or brings them to the version of this program.",
       discussion: """
         The user of the URL is a superuser, one that may make roles and databases, or the owner of the database where all roles are
         there. What is there stays; run it again with each new version, before its processes start. Exit code 77: a right is missing.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let address: StoreAddress
@@ -81,10 +80,9 @@ extension StoreCommand {
   }
 
   enum Check: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "check",
-      "Checks the databases that the configuration files name, or one by its URL. Exit code 1: it found something.",
-      options: Options.self)
+      "Checks the databases that the configuration files name, or one by its URL. Exit code 1: it found something.")
 
     struct Options: CommandOptions {
       let address: StoreAddress

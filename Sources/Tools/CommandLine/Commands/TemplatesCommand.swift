@@ -12,14 +12,13 @@ enum TemplatesCommand {
   private static let defaultMailDirectory = "Config/templates/mail"
 
   enum Check: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "check", "Lists problems of the templates. Exit code 1 when there are any.",
       discussion: """
         Problems are a missing or unknown variable, one that other languages have, a code that comes twice, an SMS that takes a
         second segment, a name whose direction would leak, and signs of phishing in an SMS: links, domains, other numbers, words
         in letters of several scripts. Notes, which are no problems, tell what the longest values of your own variables cost.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let appName, domain, language, directory: String?

@@ -38,9 +38,8 @@ enum TopologyCommand {
 
 extension TopologyCommand {
   enum Apply: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "apply", "Declares missing objects and fixes differing ones; repeating it changes nothing.",
-      options: TopologyCommand.Options.self)
+    static let syntax = named(
+      "apply", "Declares missing objects and fixes differing ones; repeating it changes nothing.")
 
     static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
       try await context.backend().withManagement { (api) throws(CommandLineError) in
@@ -96,9 +95,7 @@ extension TopologyCommand {
 
 extension TopologyCommand {
   enum Check: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "check", "Lists missing and differing objects. Exit code 1 when there are any.",
-      options: TopologyCommand.Options.self)
+    static let syntax = named("check", "Lists missing and differing objects. Exit code 1 when there are any.")
 
     static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
       try await context.backend().withManagement { (api) throws(CommandLineError) in
@@ -125,9 +122,7 @@ extension TopologyCommand {
 
   /// `countersign topology export`, which makes `Config/rabbitmq/definitions.json`.
   enum Export: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "export", "Prints topology and users as a document for rabbitmqctl import_definitions.",
-      options: NoOptions.self)
+    static let syntax = named("export", "Prints topology and users as a document for rabbitmqctl import_definitions.")
 
     static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
       CommandOutput(text: DefinitionsDocument.contents.json(indented: true), json: DefinitionsDocument.contents)
@@ -139,15 +134,14 @@ extension TopologyCommand {
 
 extension TopologyCommand {
   enum User: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "user", "Prints the rabbitmqctl commands that give a user of the broker its rights.",
       discussion: """
         Give each service a user of its own:
           countersign topology user billing --like service
         With --events, it also declares a queue that keeps events for the service while it is away. 'countersign service
         add' makes the user itself, where the management API's user is an administrator.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let model: String?

@@ -5,12 +5,11 @@ import ServiceRuntime
 
 extension VerifyCommand {
   enum Find: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "find", "Lists the verifications of a phone number, the latest first. A command of operators.",
       discussion: """
         Those of every app, live and ended ones, for as long as the coordinator keeps them. A start that was refused leaves none.
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let since: Since?
@@ -70,7 +69,7 @@ extension VerifyCommand {
         found.next = nil
       }
       found.verifications.sort { $0.startedAt > $1.startedAt }
-      return CommandOutput(text: text(found, since: command.since), json: JSONValue(encoding: found))
+      return CommandOutput(text: text(found, since: command.since), reply: found)
     }
 
     // MARK: Text

@@ -40,8 +40,7 @@ enum VerifyCommand {
 
 extension VerifyCommand {
   enum Start: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "start", "Starts a verification: an SMS with a code is sent.", options: Options.self)
+    static let syntax = named("start", "Starts a verification: an SMS with a code is sent.")
 
     struct Options: CommandOptions {
       let app, language, region, ip: String?
@@ -97,7 +96,7 @@ extension VerifyCommand {
       let isAssessed = options.recaptchaToken != nil && context.global.timeout == nil
       let reply = try await context.backend().send(
         command, timeout: isAssessed ? assessmentTimeout : context.timeout)
-      return CommandOutput(text: text(reply), json: JSONValue(encoding: reply))
+      return CommandOutput(text: text(reply), reply: reply)
     }
 
     private static func text(_ reply: VerificationStarted) -> String {
@@ -118,7 +117,7 @@ extension VerifyCommand {
 
 extension VerifyCommand {
   enum Check: OperatorCommand {
-    static let syntax = CommandSyntax("check", "Checks the code that was sent.", options: Options.self)
+    static let syntax = named("check", "Checks the code that was sent.")
 
     struct Options: CommandOptions {
       let app, subject: String?
@@ -135,25 +134,21 @@ extension VerifyCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let reply = try await context.backend().send(
+      let reply = try await context.send(
         CheckVerification(
           verificationID: options.id, code: SecretField(Secret(options.code)), app: options.app,
-          purpose: options.purpose, subject: options.subject),
-        timeout: context.timeout)
+          purpose: options.purpose, subject: options.subject))
       return CommandOutput(
-        text: "approved: \(reply.phoneNumber) for \(reply.app) at \(reply.approvedAt.rfc3339)",
-        json: JSONValue(encoding: reply))
+        text: "approved: \(reply.phoneNumber) for \(reply.app) at \(reply.approvedAt.rfc3339)", reply: reply)
     }
   }
 
   enum Status: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "status", "Shows the life of a verification across all processes.", options: VerificationOptions.self)
+    static let syntax = named("status", "Shows the life of a verification across all processes.")
 
     static func run(_ options: VerificationOptions, in context: CommandContext) async throws -> CommandOutput {
-      let reply = try await context.backend().send(
-        GetVerificationStatus(verificationID: options.id), timeout: context.timeout)
-      return CommandOutput(text: text(reply), json: JSONValue(encoding: reply))
+      let reply = try await context.send(GetVerificationStatus(verificationID: options.id))
+      return CommandOutput(text: text(reply), reply: reply)
     }
 
     private static func text(_ status: VerificationStatus) -> String {
@@ -177,12 +172,11 @@ extension VerifyCommand {
   }
 
   enum Cancel: OperatorCommand {
-    static let syntax = CommandSyntax("cancel", "Ends a verification.", options: VerificationOptions.self)
+    static let syntax = named("cancel", "Ends a verification.")
 
     static func run(_ options: VerificationOptions, in context: CommandContext) async throws -> CommandOutput {
-      let reply = try await context.backend().send(
-        CancelVerification(verificationID: options.id), timeout: context.timeout)
-      return CommandOutput(text: "canceled", json: JSONValue(encoding: reply))
+      let reply = try await context.send(CancelVerification(verificationID: options.id))
+      return CommandOutput(text: "canceled", reply: reply)
     }
   }
 }

@@ -35,19 +35,18 @@ enum WebhookCommand {
     _ command: C, of id: String, _ context: CommandContext
   ) async throws -> CommandOutput where C.Reply == WebhooksListed {
     try await context.announce(C.type.name, on: id)
-    return output(try await context.backend().sendAsOperator(command, timeout: context.timeout).webhooks)
+    return output(try await context.sendAsOperator(command).webhooks)
   }
 }
 
 extension WebhookCommand {
   enum Add: OperatorCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = named(
       "add", "Has events sent to an address, and prints the secret that signs them, once.",
       discussion: """
         Example:
           countersign webhook add https://example.com/events --events 'account.*,verification.approved'
-        """,
-      options: Options.self)
+        """)
 
     struct Options: CommandOptions {
       let url: String
@@ -90,10 +89,10 @@ extension WebhookCommand {
   }
 
   enum List: OperatorCommand {
-    static let syntax = CommandSyntax("list", "Lists them.", options: NoOptions.self)
+    static let syntax = named("list", "Lists them.")
 
     static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
-      output(try await context.backend().sendAsOperator(ListWebhooks(), timeout: context.timeout).webhooks)
+      output(try await context.sendAsOperator(ListWebhooks()).webhooks)
     }
   }
 
@@ -104,17 +103,16 @@ extension WebhookCommand {
   }
 
   enum Show: OperatorCommand {
-    static let syntax = CommandSyntax("show", "Shows one of them.", options: Target.self)
+    static let syntax = named("show", "Shows one of them.")
 
     static func run(_ options: Target, in context: CommandContext) async throws -> CommandOutput {
       output(
-        try await context.backend().sendAsOperator(ListWebhooks(id: options.id), timeout: context.timeout).webhooks)
+        try await context.sendAsOperator(ListWebhooks(id: options.id)).webhooks)
     }
   }
 
   enum Remove: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "remove", "Sends nothing more there, and forgets the events that wait.", options: Target.self)
+    static let syntax = named("remove", "Sends nothing more there, and forgets the events that wait.")
 
     static func run(_ options: Target, in context: CommandContext) async throws -> CommandOutput {
       _ = try await change(RemoveWebhook(id: options.id), of: options.id, context)
@@ -123,9 +121,8 @@ extension WebhookCommand {
   }
 
   enum Enable: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "enable", "Sends again to one that was switched off: what waits, and what happens from now on.",
-      options: Target.self)
+    static let syntax = named(
+      "enable", "Sends again to one that was switched off: what waits, and what happens from now on.")
 
     static func run(_ options: Target, in context: CommandContext) async throws -> CommandOutput {
       try await change(EnableWebhook(id: options.id), of: options.id, context)
@@ -133,8 +130,7 @@ extension WebhookCommand {
   }
 
   enum Replay: OperatorCommand {
-    static let syntax = CommandSyntax(
-      "replay", "Sends again what was delivered since a time, within the last three days.", options: Options.self)
+    static let syntax = named("replay", "Sends again what was delivered since a time, within the last three days.")
 
     struct Options: CommandOptions {
       let since: String?
