@@ -14,7 +14,6 @@ struct AccountCalls: Sendable {
   }
 
   private func lookUp(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let exchange = backend.exchange(LookUpAccount.self)
     let token = try call.body.requiredIDToken()
     let reply = try await exchange.ask(
@@ -26,7 +25,6 @@ struct AccountCalls: Sendable {
   }
 
   private func update(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     if try call.body.text("oobCode") != nil { return try await MailLinkCalls(backend: backend).apply(call) }
     let token = try call.body.requiredIDToken()
     let credential = try PasswordCredential(call.body)
@@ -51,7 +49,6 @@ struct AccountCalls: Sendable {
   }
 
   private func delete(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let exchange = backend.exchange(DeleteAccount.self)
     let token = try call.body.requiredIDToken()
     _ = try await exchange.ask(DeleteAccount(project: try call.project().id, idToken: try exchange.seal(token)))

@@ -27,7 +27,6 @@ struct ConsentCalls: Sendable {
 
   /// Consents are the user's to give.
   private func revoke(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     if call.body.has("idToken") { throw .account("UNEXPECTED_PARAMETER", "ID token") }
     if call.body.has("consents") { throw .account("UNEXPECTED_PARAMETER", "Consents") }
     let exchange = backend.exchange(RecordConsent.self)

@@ -21,7 +21,6 @@ struct MailLinkCalls: Sendable {
   // MARK: sendOobCode
 
   private func send(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let exchange = backend.exchange(SendMailLink.self)
     let purpose = try Self.purpose(of: call.body)
     let addresses = try Self.addresses(of: call, purpose)
@@ -96,7 +95,6 @@ struct MailLinkCalls: Sendable {
 
   /// Without a password it tells what a code is, of any kind.
   private func resetPassword(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let code = try call.body.requiredCode()
     let password = try call.body.secret("newPassword", else: "WEAK_PASSWORD")
     let link = MailLinkCode(code, of: call, backend)
@@ -114,7 +112,6 @@ struct MailLinkCalls: Sendable {
   // MARK: signInWithEmailLink
 
   private func signIn(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     guard let email = try call.body.word("email", else: "INVALID_EMAIL") else { throw .account("MISSING_EMAIL") }
     let credential = MailLinkCredential(email: email, code: try call.body.requiredCode())
     let exchange = backend.exchange(SignInWithMailLink.self)

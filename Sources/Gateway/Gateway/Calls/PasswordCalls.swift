@@ -22,7 +22,6 @@ struct PasswordCalls: Sendable {
   // MARK: signUp
 
   private func signUp(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     try Self.refuseAdministratorsFields(of: call.body)
     var credential = try PasswordCredential(call.body)
     let idToken = try call.body.secret("idToken", else: "INVALID_ID_TOKEN")
@@ -51,7 +50,6 @@ struct PasswordCalls: Sendable {
   // MARK: signInWithPassword
 
   private func signInWithPassword(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let exchange = backend.exchange(SignInWithPassword.self)
     // accounts says which one is missing.
     let credential = try PasswordCredential(call.body) ?? PasswordCredential()
@@ -88,7 +86,6 @@ struct PasswordCalls: Sendable {
   // MARK: signInWithCustomToken
 
   private func signInWithCustomToken(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     guard let token = try call.body.secret("token", else: "INVALID_CUSTOM_TOKEN") else {
       throw .account("MISSING_CUSTOM_TOKEN")
     }
@@ -118,7 +115,6 @@ struct PasswordCalls: Sendable {
 
   /// The page of a provider, or the ways to sign in of an address.
   private func createAuthURI(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let session = try call.body.word("sessionId", else: "INVALID_SESSION_ID")
     if let provider = try call.body.word("providerId", else: "INVALID_PROVIDER_ID") {
       return try await ProviderStart(backend: backend).createAuthURI(call, provider, session)

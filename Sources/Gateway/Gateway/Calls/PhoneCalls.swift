@@ -27,7 +27,6 @@ struct PhoneCalls: Sendable {
   /// Has a secret pushed to the device. The coordinator pushes after its reply is out, because an app ignores a push
   /// whose receipt it does not know; so nothing may delay the answer.
   private func verifyIosClient(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     guard let token = try call.body.text("appToken") else { throw .account("MISSING_IOS_APP_TOKEN") }
     guard token.utf8.count <= Self.maxDeviceTokenBytes else { throw .account("INVALID_APP_CREDENTIAL") }
     let isSandbox = try call.body.bool("isSandbox")
@@ -56,7 +55,6 @@ struct PhoneCalls: Sendable {
   // MARK: sendVerificationCode
 
   private func sendVerificationCode(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let project = try call.project()
     // accounts refuses the sign-in; no SMS is to be paid for before.
     guard project.methods.contains(.phone) else { throw .methodOff }
@@ -79,7 +77,6 @@ struct PhoneCalls: Sendable {
   // MARK: signInWithPhoneNumber
 
   private func signInWithPhoneNumber(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let project = try call.project()
     let exchange = backend.exchange(SignInWithPhone.self)
     var command = SignInWithPhone(project: project.id, replyKey: backend.replyKey)

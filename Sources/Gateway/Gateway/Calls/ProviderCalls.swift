@@ -17,7 +17,6 @@ struct ProviderCalls: Sendable {
   // MARK: signInWithIdp
 
   private func signInWithIDP(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let project = try call.project()
     let credential = try IDPCredential(call.body)
     // accounts refuses it, too.
@@ -71,7 +70,6 @@ struct ProviderCalls: Sendable {
   // MARK: revokeToken
 
   private func revokeToken(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let exchange = backend.exchange(RevokeToken.self)
     let idToken = try call.body.requiredIDToken()
     guard let provider = try call.body.word("providerId", else: "INVALID_PROVIDER_ID") else {

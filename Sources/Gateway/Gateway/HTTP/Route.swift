@@ -79,14 +79,15 @@ extension Route {
   ) -> Route {
     Route(
       name, method, ["\(HostPrefix.identity)/v1/\(path)", "\(HostPrefix.relyingParty)/\(old)"], access: .apiKey,
-      waitsFor: waitsFor, keepsUsers: keepsUsers, implementation)
+      waitsFor: waitsFor, keepsUsers: keepsUsers, withoutTenants(implementation))
   }
 
   static func v2(
     _ name: String, _ method: Method, _ path: String, waitsFor: CallClass, _ implementation: @escaping Implementation
   ) -> Route {
     Route(
-      name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, waitsFor: waitsFor, implementation)
+      name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, waitsFor: waitsFor,
+      withoutTenants(implementation))
   }
 
   /// Page for browsers, which also takes the forms that it shows.
@@ -111,7 +112,15 @@ extension Route {
     let paths = ["/projects/{project}\(path)", short].map { "\(HostPrefix.identity)/v1\($0)" }
     return Route(
       name, method, paths + (old.map { ["\(HostPrefix.relyingParty)/\($0)"] } ?? []), access: .administrator,
-      waitsFor: waitsFor, implementation)
+      waitsFor: waitsFor, withoutTenants(implementation))
+  }
+
+  /// Tenants are not offered: a call that names one is refused first.
+  private static func withoutTenants(_ implementation: @escaping Implementation) -> Implementation {
+    { (call: Call) async throws(ProtocolError) -> CallAnswer in
+      try call.body.checkTenant()
+      return try await implementation(call)
+    }
   }
 
   static func token(_ implementation: @escaping Implementation) -> Route {

@@ -42,7 +42,6 @@ struct AccessCalls: Sendable {
   }
 
   private func createSessionCookie(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let exchange = backend.exchange(CreateSessionCookie.self)
     let token = try call.body.requiredIDToken()
     var command = CreateSessionCookie(

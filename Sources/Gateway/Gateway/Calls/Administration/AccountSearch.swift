@@ -44,7 +44,6 @@ extension AccountSelection {
     identities = try UserIdentity.list("federatedUserId", of: body)
   }
 
-  /// Accounts that the expressions of a query name.
   init(query expressions: [CallBody]) throws(ProtocolError) {
     self.init()
     for expression in expressions {

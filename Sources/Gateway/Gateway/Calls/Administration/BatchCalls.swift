@@ -44,7 +44,6 @@ struct BatchCalls: Sendable {
   // MARK: batchCreate
 
   private func batchCreate(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let rows = try call.body.objects("users")
     guard !rows.isEmpty else { throw .account("MISSING_USER_ACCOUNT") }
     guard rows.count <= Self.maxUsers else { throw .account("MAXIMUM_USER_COUNT_EXCEEDED") }
@@ -95,7 +94,6 @@ struct BatchCalls: Sendable {
   // MARK: batchDelete
 
   private func batchDelete(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let ids = try call.body.texts("localIds")
     guard ids.count <= Self.maxUsers else { throw .account("LOCAL_ID_LIST_EXCEEDS_LIMIT") }
     let force = try call.body.bool("force")
@@ -125,7 +123,6 @@ struct BatchCalls: Sendable {
 
   /// Users by ID, address or number, or the first ones of the list, or the number of all.
   private func query(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let expressions = try call.body.objects("expression")
     let returnsUsers = try call.body.bool("returnUserInfo") ?? true
     var answer = CallAnswer()

@@ -83,7 +83,6 @@ struct UserCalls: Sendable {
 
   /// Refuses an ID token beside the bearer: they may mean two accounts.
   private static func checkUserless(_ body: CallBody) throws(ProtocolError) {
-    try body.checkTenant()
     if body.has("idToken") { throw .account("UNEXPECTED_PARAMETER", "ID token") }
   }
 }

@@ -26,7 +26,6 @@ extension UserFields {
     secondFactors = try UserSecondFactor.list(of: body)
   }
 
-  /// A row of an import.
   init(imported body: CallBody) throws(ProtocolError) {
     try self.init(body)
     passwordHash = try body.secret("passwordHash", else: "INVALID_PASSWORD_HASH")

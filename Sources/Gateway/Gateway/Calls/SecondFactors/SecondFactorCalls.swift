@@ -25,7 +25,6 @@ struct SecondFactorCalls: Sendable {
   // MARK: mfaEnrollment
 
   private func startEnrollment(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let token = try call.body.requiredIDToken()
     let factor = try FactorPart("EnrollmentInfo", of: call.body)
     let exchange = backend.exchange(StartSecondFactor.self)
@@ -48,7 +47,6 @@ struct SecondFactorCalls: Sendable {
   }
 
   private func finishEnrollment(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let token = try call.body.requiredIDToken()
     let factor = try FactorPart("VerificationInfo", of: call.body)
     let exchange = backend.exchange(FinishSecondFactor.self)
@@ -60,7 +58,6 @@ struct SecondFactorCalls: Sendable {
   }
 
   private func withdraw(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let token = try call.body.requiredIDToken()
     let exchange = backend.exchange(WithdrawSecondFactor.self)
     let reply = try await exchange.ask(
@@ -74,7 +71,6 @@ struct SecondFactorCalls: Sendable {
 
   /// A number alone has a start: codes of an authenticator need none.
   private func startSignIn(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let credential = try call.body.requiredPendingCredential()
     let exchange = backend.exchange(StartSecondFactor.self)
     var command = StartSecondFactor(project: try call.project().id, kind: .phone, replyKey: backend.replyKey)
@@ -89,7 +85,6 @@ struct SecondFactorCalls: Sendable {
   }
 
   private func finishSignIn(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    try call.body.checkTenant()
     let credential = try call.body.requiredPendingCredential()
     let factor = try FactorPart("VerificationInfo", of: call.body)
     let exchange = backend.exchange(FinishSecondFactor.self)
