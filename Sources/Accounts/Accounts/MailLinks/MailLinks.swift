@@ -62,15 +62,16 @@ struct MailLinks: Sendable {
     _ content: MailLinkTicket, _ text: TicketText, _ project: Project, _ runs: MailLinkRuns, in set: inout WorkingSet
   ) throws(StoreError) {
     try tickets.issue(
-      text, .mailLink, content, project: project.id, app: nil, lifetime: content.purpose.lifetime,
-      afterlife: MailLinkTicket.afterlife, seals: runs.tickets, in: &set)
+      NewTicket(
+        text: text, purpose: .mailLink, content: content, project: project.id, lifetime: content.purpose.lifetime,
+        afterlife: MailLinkTicket.afterlife), seals: runs.tickets, in: &set)
   }
 
   /// Sends the mail with the transaction, unless the user has switched the relay of the address off.
-  func mail(
-    _ link: String, _ purpose: MailLinkPurpose, to address: String, of factor: SecondFactor? = nil,
-    _ project: Project, _ languageCode: String?, _ runs: MailLinkRuns, _ cause: Envelope, in set: inout WorkingSet
+  func send(
+    _ mail: LinkMail, _ project: Project, _ runs: MailLinkRuns, _ cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
+    let (link, purpose, address) = (mail.link, mail.purpose, mail.address)
     guard try set.group(AccountRecord.group(ofMailOff: address, project: project.id)).records.isEmpty else { return }
     // A command that is carried out again mails nothing twice.
     let id = hashes.id("mail", [cause.identity.key, purpose.rawValue])
@@ -84,11 +85,12 @@ struct MailLinks: Sendable {
     }
     let deadline = set.now + min(purpose.lifetime / 2, Self.longestDelivery)
     let variables = MailRelayJob.Variables(
-      link: sealed, appName: project.mail.appName ?? project.id, secondFactor: factor?.mailedName,
+      link: sealed, appName: project.mail.appName ?? project.id, secondFactor: mail.factor?.mailedName,
       custom: project.mail.variables.isEmpty ? nil : project.mail.variables)
     let job = MailRelayJob(
       to: address, from: project.mail.from,
-      content: .template(name: purpose.template, languageCode: languageCode, variables: variables), deadline: deadline)
+      content: .template(name: purpose.template, languageCode: mail.languageCode, variables: variables),
+      deadline: deadline)
     var message = OutgoingMessage.job(
       MailRelayJob.type, id: id, correlationID: id, cause: cause, deadline: deadline, body: try job.written(),
       at: set.now)
@@ -108,19 +110,9 @@ struct MailLinks: Sendable {
     guard let old = before.email, before.isEmailVerified, before.isAddressTrusted(at: set.now), let new = account.email,
       new.normalizedAddress != old.normalizedAddress
     else { return }
-    let text = try tickets.text(seed: runs.seed)
-    let request = Request(languageCode: languageCode)
-    let url: String
-    do throws(APIError) {
-      url = try self.url(.recoverAddress, code: text.secret, project, request)
-    } catch {
-      // Without a page for links there is no mail: the change stands.
-      return
-    }
     var content = MailLinkTicket(.recoverAddress, email: old, of: before)
     (content.newEmail, content.phoneNumber) = (new, before.phoneNumber)
-    try issue(content, text, project, runs, in: &set)
-    try mail(url, .recoverAddress, to: old, project, languageCode, runs, cause, in: &set)
+    try mailUndo(content, project, languageCode: languageCode, runs, cause, in: &set)
   }
 
   /// Mails a link to the address of an account that has a new second factor: it takes the factor back.
@@ -129,19 +121,34 @@ struct MailLinks: Sendable {
     in set: inout WorkingSet
   ) throws(StoreError) {
     guard let address = account.trustedAddress(at: set.now) else { return }
-    let text = try tickets.text(seed: runs.seed)
-    let url: String
-    do throws(APIError) {
-      url = try self.url(.revertSecondFactor, code: text.secret, project, Request())
-    } catch {
-      // Without a page for links there is no mail: the factor stands.
-      return
-    }
     var content = MailLinkTicket(.revertSecondFactor, email: address, of: account)
     content.enrollmentID = factor.enrollmentID
-    try issue(content, text, project, runs, in: &set)
-    try mail(url, .revertSecondFactor, to: address, of: factor, project, nil, runs, cause, in: &set)
+    try mailUndo(content, of: factor, project, runs, cause, in: &set)
   }
+
+  private func mailUndo(
+    _ content: MailLinkTicket, of factor: SecondFactor? = nil, _ project: Project, languageCode: String? = nil,
+    _ runs: MailLinkRuns, _ cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let text = try tickets.text(seed: runs.seed)
+    let request = Request(languageCode: languageCode)
+    // Without a page for links there is no mail: the change stands.
+    guard let url = try? url(content.purpose, code: text.secret, project, request) else { return }
+    try issue(content, text, project, runs, in: &set)
+    let mail = LinkMail(
+      link: url, purpose: content.purpose, address: content.email, languageCode: languageCode, factor: factor)
+    try send(mail, project, runs, cause, in: &set)
+  }
+}
+
+/// Mail with a link.
+struct LinkMail {
+  let link: String
+  let purpose: MailLinkPurpose
+  let address: String
+  var languageCode: String?
+  /// Second factor that it tells of.
+  var factor: SecondFactor?
 }
 
 extension AccountRecord {

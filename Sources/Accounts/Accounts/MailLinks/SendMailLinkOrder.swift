@@ -212,7 +212,8 @@ struct SendMailLinkOrder: CommandOrder {
     }
     try parts.mailLinks.issue(content, text, project, runs, in: &set)
     guard !returnsLink else { return try answer(link, text, to: to) }
-    try parts.mailLinks.mail(link.url, purpose, to: to, project, request.languageCode, runs, envelope, in: &set)
+    let mail = LinkMail(link: link.url, purpose: purpose, address: to, languageCode: request.languageCode)
+    try parts.mailLinks.send(mail, project, runs, envelope, in: &set)
     return try CommandAnswer(MailLinkSent(email: to))
   }
 

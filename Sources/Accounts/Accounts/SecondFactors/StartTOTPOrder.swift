@@ -89,8 +89,9 @@ struct StartTOTPOrder: CommandOrder {
     try limits.count(in: &set)
     let text = try reader.tickets.text(seed: random.ticketSeed)
     let ticket = try reader.tickets.issue(
-      text, .sharedSecret, OfferedSecret(secret, for: holder.account), project: enrollment.project.id, app: nil,
-      lifetime: OfferedSecret.lifetime, seals: tickets, in: &set)
+      NewTicket(
+        text: text, purpose: .sharedSecret, content: OfferedSecret(secret, for: holder.account),
+        project: enrollment.project.id, lifetime: OfferedSecret.lifetime), seals: tickets, in: &set)
     return try answer(text, secret, until: ticket.expiresAt)
   }
 

@@ -40,9 +40,11 @@ struct FirstFactor: Sendable {
 
   private func wait(_ account: AccountRecord, in set: inout WorkingSet) throws(StoreError) -> Outcome {
     let text = try reader.tickets.text(seed: runs.random.ticketSeed)
+    let pending = PendingSignIn(of: account, by: provider, proof, claims: claims, at: set.now)
     try reader.tickets.issue(
-      text, .secondFactor, PendingSignIn(of: account, by: provider, proof, claims: claims, at: set.now),
-      project: account.project, app: nil, lifetime: PendingSignIn.lifetime, seals: runs.tickets, in: &set)
+      NewTicket(
+        text: text, purpose: .secondFactor, content: pending, project: account.project,
+        lifetime: PendingSignIn.lifetime), seals: runs.tickets, in: &set)
     return .pending(account, text)
   }
 }

@@ -95,7 +95,8 @@ struct RefusalDesk {
   ) throws(StoreError) -> (text: TicketText, ticket: Ticket) {
     let text = try tickets.text(seed: runs.random.ticketSeed)
     let ticket = try tickets.issue(
-      text, purpose, content, project: project, app: app, isDue: isDue, seals: runs.tickets, in: &set)
+      NewTicket(text: text, purpose: purpose, content: content, project: project, app: app, isDue: isDue),
+      seals: runs.tickets, in: &set)
     return (text, ticket)
   }
 }

@@ -41,6 +41,20 @@ struct Ticket {
   private(set) var wrongCodes = 0
 }
 
+struct NewTicket<Content: FieldCoded> {
+  let text: TicketText
+  let purpose: Ticket.Purpose
+  let content: Content
+  let project: String
+  var app: String?
+  /// Time for which it counts.
+  var lifetime = Ticket.lifetime
+  /// Time after that for which it is known, so that its holder is told that it is too old.
+  var afterlife = Duration.zero
+  /// Whether its end is looked at, if no one has used it by then.
+  var isDue = false
+}
+
 extension Ticket {
   /// So many wrong codes end one that goes with a code.
   static let mostWrongCodes = 5
@@ -131,23 +145,19 @@ struct Tickets: Sendable {
 
   // MARK: Tickets
 
-  /// - Parameters:
-  ///   - lifetime: time for which it counts.
-  ///   - isDue: whether its end is looked at, if no one has used it by then.
-  ///   - afterlife: time after that for which it is known, so that its holder is told that it is too old.
-  ///   - seals: sealed contents of the runs of a command.
+  /// - Parameter seals: sealed contents of the runs of a command.
   @discardableResult
   func issue(
-    _ text: TicketText, _ purpose: Ticket.Purpose, _ content: some FieldCoded, project: String, app: String?,
-    lifetime: Duration = Ticket.lifetime, afterlife: Duration = .zero, isDue: Bool = false,
-    seals: Once<RecordID, String>, in set: inout WorkingSet
+    _ new: NewTicket<some FieldCoded>, seals: Once<RecordID, String>, in set: inout WorkingSet
   ) throws(StoreError) -> Ticket {
-    let sealed = try seals.value(of: text.id) { () throws(StoreError) in try seal(content, text.id, purpose) }
+    let id = new.text.id
+    let sealed = try seals.value(of: id) { () throws(StoreError) in try seal(new.content, id, new.purpose) }
     let ticket = Ticket(
-      id: text.id, purpose: purpose, project: project, app: app, expiresAt: set.now + lifetime, sealed: sealed)
+      id: id, purpose: new.purpose, project: new.project, app: new.app, expiresAt: set.now + new.lifetime,
+      sealed: sealed)
     try set.store(
-      text.id, ticket, isNew: true, dueAt: isDue ? ticket.expiresAt : nil,
-      discardAt: ticket.expiresAt + (isDue ? max(afterlife, Ticket.outage) : afterlife))
+      id, ticket, isNew: true, dueAt: new.isDue ? ticket.expiresAt : nil,
+      discardAt: ticket.expiresAt + (new.isDue ? max(new.afterlife, Ticket.outage) : new.afterlife))
     return ticket
   }
 

@@ -47,7 +47,7 @@ struct GrantOrder: CommandOrder {
     let grant = AccessGrant(madeAt: account.createdAt, keyID: key.id, roles: account.roles)
     let text = try tickets.text(seed: random.ticketSeed)
     let ticket = try tickets.issue(
-      text, .accessToken, grant, project: name.project, app: nil, seals: seals, in: &set)
+      NewTicket(text: text, purpose: .accessToken, content: grant, project: name.project), seals: seals, in: &set)
     return try answer(text, ticket, at: set.now)
   }
 
