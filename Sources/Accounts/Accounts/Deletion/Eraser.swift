@@ -135,18 +135,15 @@ struct ErasureReply: Report {
   private let eraser: Eraser
 
   static func kind(_ type: MessageType, _ eraser: Eraser) -> ReportKind {
-    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try ErasureReply(received, eraser)
-    }
+    AwaitedReply.kind(type) { received throws(ContractProblem) in try ErasureReply(received, eraser) }
   }
 
   private init?(_ received: ReceivedReport, _ eraser: Eraser) throws(ContractProblem) {
-    guard let place = AwaitedReply.place(in: received.envelope, Erasure.kind), let id = RecordID(Erasure.kind, place),
+    guard let id = received.waiting(Erasure.kind),
       let request = received.envelope.causationID?.split(separator: ".").last.flatMap({ Int($0) })
     else { return nil }
-    (self.id, self.request) = (id, request)
-    self.eraser = eraser
-    refusal = received.envelope.type == ErrorReply.type ? try ErrorReply(json: received.body).error : nil
+    (self.id, self.request, self.eraser) = (id, request, eraser)
+    refusal = try received.refusal()
   }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }

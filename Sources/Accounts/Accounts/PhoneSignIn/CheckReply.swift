@@ -18,9 +18,7 @@ struct CheckReply: Report {
   private let mail: EnrollmentMail
 
   static func kind(_ type: MessageType, _ parts: AccountParts) -> ReportKind {
-    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try CheckReply(received, parts)
-    }
+    AwaitedReply.kind(type) { received throws(ContractProblem) in try CheckReply(received, parts) }
   }
 
   private static let separator: Character = "/"
@@ -33,10 +31,7 @@ struct CheckReply: Report {
   private init?(_ received: ReceivedReport, _ parts: AccountParts) throws(ContractProblem) {
     let envelope = received.envelope
     guard let place = AwaitedReply.place(in: envelope, PhoneCheck.kind) else { return nil }
-    // Elsewhere a reply that operators publish again is believed; an approval makes sessions.
-    guard envelope.userID == Topology.Users.coordinator else {
-      throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
-    }
+    try received.requireCoordinator()
     let names = place.split(separator: Self.separator, maxSplits: 1)
     guard names.count == 2, envelope.causationID == String(names[1]),
       let id = RecordID(PhoneCheck.kind, String(names[1]))
@@ -45,11 +40,8 @@ struct CheckReply: Report {
     project = String(names[0])
     reader = parts.reader
     mail = EnrollmentMail(mailLinks: parts.mailLinks)
-    if envelope.type == ErrorReply.type {
-      refusal = try ErrorReply(json: received.body).error
-    } else {
-      approval = try VerificationApproved(json: received.body)
-    }
+    refusal = try received.refusal()
+    if refusal == nil { approval = try VerificationApproved(json: received.body) }
   }
 
   // MARK: Keys

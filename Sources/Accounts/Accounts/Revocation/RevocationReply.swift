@@ -4,39 +4,18 @@ import CountersignTelemetry
 
 /// The coordinator's answer to the start of a revocation, or to a look at its operation.
 struct RevocationReply: Report {
-  private enum Content {
-    case started(SubjectRevocations.Operation)
-    case state(OperationStatus)
-    case refused(APIError)
-  }
-
   private let id: RecordID
-  private let content: Content
+  private let content: OperationReply
   private let flow: RevocationFlow
 
   static func kind(_ type: MessageType, _ flow: RevocationFlow) -> ReportKind {
-    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try RevocationReply(received, flow)
-    }
+    AwaitedReply.kind(type) { received throws(ContractProblem) in try RevocationReply(received, flow) }
   }
 
   private init?(_ received: ReceivedReport, _ flow: RevocationFlow) throws(ContractProblem) {
-    let envelope = received.envelope
-    guard let place = AwaitedReply.place(in: envelope, AppleRevocation.kind),
-      let id = RecordID(AppleRevocation.kind, place)
-    else { return nil }
-    // Elsewhere a reply that operators publish again is believed; the end of a revocation allows a deletion.
-    guard envelope.userID == Topology.Users.coordinator else {
-      throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
-    }
-    self.id = id
-    self.flow = flow
-    switch envelope.type {
-    case OperationStarted.type:
-      content = .started(SubjectRevocations.Operation(try OperationStarted(json: received.body)))
-    case OperationStatus.type: content = .state(try OperationStatus(json: received.body))
-    default: content = .refused(try ErrorReply(json: received.body).error)
-    }
+    guard let id = received.waiting(AppleRevocation.kind) else { return nil }
+    try received.requireCoordinator()
+    (self.id, self.flow, content) = (id, flow, try OperationReply(received))
   }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }

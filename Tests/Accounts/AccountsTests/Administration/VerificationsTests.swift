@@ -213,25 +213,7 @@ struct VerificationsTests {
   @Test func `An answer is believed from the coordinator, about what was asked`() async throws {
     let service = try await service()
     #expect(try await bench.send(bench.starting("a", by: service), id: "a") == nil)
-    let publication = try #require(bench.checks.first)
-    var answer = VerificationStarted(
-      verificationID: "s", app: AccountsBench.app, phoneNumber: AccountsBench.number, codeLength: 6,
-      expiresAt: bench.clock.now() + .seconds(600), resendAfter: 30, resent: false, testNumber: false)
-    answer.purpose = .verification
-    for user in [Topology.Users.operator, "gateway", "service"] {
-      await bench.report(
-        ScriptedCoordinator.reply(answer, to: publication, user: user, sender: Topology.Users.coordinator))
-      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead], "\(user)")
-    }
-    var others = [answer, answer, answer]
-    others[0].app = "com.example.other"
-    others[1].purpose = .secondFactorSignIn
-    others[2].purpose = nil
-    for other in others {
-      await bench.report(ScriptedCoordinator.reply(other, to: publication))
-      #expect(bench.sink.published.isEmpty)
-    }
-    await bench.report(ScriptedCoordinator.reply(answer, to: publication))
+    let answer = try await bench.reportStart(of: AccountsBench.number, for: .verification)
     #expect(try started(bench.replies.first) == answer)
   }
 

@@ -46,26 +46,8 @@ struct PhoneStartTests {
   @Test func `An answer is believed from the coordinator, about what was asked`() async throws {
     let user = try await bench.makeUser()
     #expect(try await bench.send(starting(user, "a"), id: "a") == nil)
-    let publication = try #require(bench.checks.first)
-    var answer = VerificationStarted(
-      verificationID: "s", app: AccountsBench.app, phoneNumber: AccountsBench.factorNumber, codeLength: 6,
-      expiresAt: bench.clock.now() + .seconds(600), resendAfter: 30, resent: false, testNumber: false)
-    answer.purpose = .secondFactorEnrollment
-    for user in [Topology.Users.operator, "gateway", "service"] {
-      await bench.report(
-        ScriptedCoordinator.reply(answer, to: publication, user: user, sender: Topology.Users.coordinator))
-      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead], "\(user)")
-    }
-    var others = [answer, answer, answer]
-    others[0].app = "com.example.other"
-    others[1].purpose = .secondFactorSignIn
-    others[2].purpose = nil
-    for other in others {
-      await bench.report(ScriptedCoordinator.reply(other, to: publication))
-      #expect(bench.sink.published.isEmpty)
-    }
-    await bench.report(ScriptedCoordinator.reply(answer, to: publication))
-    #expect(try started(bench.replies.first).verification?.verificationID == "s")
+    let answer = try await bench.reportStart(of: AccountsBench.factorNumber, for: .secondFactorEnrollment)
+    #expect(try started(bench.replies.first).verification?.verificationID == answer.verificationID)
   }
 
   @Test func `Without an answer the requester may try again, and the start is the same`() async throws {

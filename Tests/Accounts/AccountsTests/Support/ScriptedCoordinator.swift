@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 /// Answers checks as the coordinator does: under their message IDs, from its own user, with the secrets opened.
@@ -166,5 +167,31 @@ final class ScriptedCoordinator {
     envelope.statedSender = sender
     return Delivery(
       message: envelope.message(body: (try? body.json()) ?? []), routingKey: check.message.replyTo ?? "")
+  }
+}
+
+extension AccountsBench {
+  /// Reports that the verification that was asked for has started, after answers that are not believed: of others than
+  /// the coordinator, and about another app or purpose.
+  func reportStart(of number: String, for purpose: VerificationPurpose) async throws -> VerificationStarted {
+    let publication = try #require(checks.first)
+    var answer = VerificationStarted(
+      verificationID: "s", app: Self.app, phoneNumber: number, codeLength: 6, expiresAt: clock.now() + .seconds(600),
+      resendAfter: 30, resent: false, testNumber: false)
+    answer.purpose = purpose
+    for user in [Topology.Users.operator, "gateway", "service"] {
+      await report(ScriptedCoordinator.reply(answer, to: publication, user: user, sender: Topology.Users.coordinator))
+      #expect(sink.published.map(\.exchange) == [Topology.Exchanges.dead], "\(user)")
+    }
+    var others = [answer, answer, answer]
+    others[0].app = "com.example.other"
+    others[1].purpose = .secondFactorSignIn
+    others[2].purpose = nil
+    for other in others {
+      await report(ScriptedCoordinator.reply(other, to: publication))
+      #expect(sink.published.isEmpty)
+    }
+    await report(ScriptedCoordinator.reply(answer, to: publication))
+    return answer
   }
 }

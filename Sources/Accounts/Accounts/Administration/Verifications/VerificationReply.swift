@@ -19,24 +19,18 @@ struct VerificationReply: Report {
   private let content: Result<Content, APIError>
 
   static func kind(_ type: MessageType) -> ReportKind {
-    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try VerificationReply(received)
-    }
+    AwaitedReply.kind(type) { received throws(ContractProblem) in try VerificationReply(received) }
   }
 
   private init?(_ received: ReceivedReport) throws(ContractProblem) {
-    let envelope = received.envelope
-    guard let place = AwaitedReply.place(in: envelope, VerificationCall.kind),
-      let id = RecordID(VerificationCall.kind, place)
-    else { return nil }
-    // Elsewhere a reply that operators publish again is believed; an approval proves a number to a service.
-    guard envelope.userID == Topology.Users.coordinator else {
-      throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
-    }
+    guard let id = received.waiting(VerificationCall.kind) else { return nil }
+    try received.requireCoordinator()
     self.id = id
-    content =
-      envelope.type == ErrorReply.type
-      ? .failure(try ErrorReply(json: received.body).error) : .success(try Content(envelope.type, received.body))
+    if let refusal = try received.refusal() {
+      content = .failure(refusal)
+    } else {
+      content = .success(try Content(received.envelope.type, received.body))
+    }
   }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }

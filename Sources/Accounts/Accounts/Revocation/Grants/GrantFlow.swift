@@ -153,34 +153,17 @@ struct GrantFlow: Flow {
 
 /// The coordinator's reply to the start of a revocation, or to a look at its operation.
 struct GrantReply: Report {
-  private enum Content {
-    case started(SubjectRevocations.Operation)
-    case state(OperationStatus)
-    case refused(APIError)
-  }
-
   private let id: RecordID
-  private let content: Content
+  private let content: OperationReply
   private let flow: GrantFlow
 
   static func kind(_ type: MessageType, _ flow: GrantFlow) -> ReportKind {
-    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try GrantReply(received, flow)
-    }
+    AwaitedReply.kind(type) { received throws(ContractProblem) in try GrantReply(received, flow) }
   }
 
   private init?(_ received: ReceivedReport, _ flow: GrantFlow) throws(ContractProblem) {
-    guard let place = AwaitedReply.place(in: received.envelope, GrantRevocation.kind),
-      let id = RecordID(GrantRevocation.kind, place)
-    else { return nil }
-    self.id = id
-    self.flow = flow
-    switch received.envelope.type {
-    case OperationStarted.type:
-      content = .started(SubjectRevocations.Operation(try OperationStarted(json: received.body)))
-    case OperationStatus.type: content = .state(try OperationStatus(json: received.body))
-    default: content = .refused(try ErrorReply(json: received.body).error)
-    }
+    guard let id = received.waiting(GrantRevocation.kind) else { return nil }
+    (self.id, self.flow, content) = (id, flow, try OperationReply(received))
   }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }

@@ -9,23 +9,15 @@ struct PhoneStartReply: Report {
   private let reader: CommandReader
 
   static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
-    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try PhoneStartReply(received, reader)
-    }
+    AwaitedReply.kind(type) { received throws(ContractProblem) in try PhoneStartReply(received, reader) }
   }
 
   private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
-    let envelope = received.envelope
-    guard let place = AwaitedReply.place(in: envelope, PhoneStart.kind), envelope.causationID == place,
-      let id = RecordID(PhoneStart.kind, place)
-    else { return nil }
-    // Elsewhere a reply that operators publish again is believed; a session of a code is the user's alone.
-    guard envelope.userID == Topology.Users.coordinator else {
-      throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
-    }
+    guard let id = received.waiting(PhoneStart.kind), received.envelope.causationID == id.text else { return nil }
+    try received.requireCoordinator()
     (self.id, self.reader) = (id, reader)
-    if envelope.type == ErrorReply.type {
-      content = .failure(try ErrorReply(json: received.body).error)
+    if let refusal = try received.refusal() {
+      content = .failure(refusal)
     } else {
       content = .success(try VerificationStarted(json: received.body))
     }
