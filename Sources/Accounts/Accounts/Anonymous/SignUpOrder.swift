@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.signUp`: makes an anonymous account.
-struct SignUpOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct SignUpOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: String
   private let limits: SignUpLimits
   private let metrics: AnonymousMetrics
@@ -23,10 +22,8 @@ struct SignUpOrder: CommandOrder {
     limits = SignUpLimits(of: subject, reader.rules.limits, reader.hashes)
     self.metrics = metrics
     self.reader = reader
-    (fingerprint, former) = reader.fingerprints(of: command, [project])
+    fingerprints = reader.fingerprints(of: command, [project])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   /// A limit counts as not reached while its counter is not loaded: for whom it refuses, no token must be signed.
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {

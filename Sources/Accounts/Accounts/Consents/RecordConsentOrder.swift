@@ -4,7 +4,7 @@ import CountersignTelemetry
 import Projects
 
 /// `account.recordConsent`: records consents of a signed-in user, or revokes them. An administrator only revokes.
-struct RecordConsentOrder: CommandOrder {
+struct RecordConsentOrder: KeyedOrder {
   private enum Caller: Sendable {
     case user(CommandCaller)
     case administrator(AdministratorCheck, localID: String)
@@ -17,8 +17,7 @@ struct RecordConsentOrder: CommandOrder {
     }
   }
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: String
   private let caller: Caller
   private let change: ConsentChange
@@ -33,7 +32,7 @@ struct RecordConsentOrder: CommandOrder {
     change = try ConsentChange(command, at: now)
     caller = try Self.caller(of: command, envelope, at: now, reader)
     rules = reader.rules.sessions
-    (fingerprint, former) = reader.hashes.fingerprints("consents", [project] + caller.parts + change.parts)
+    fingerprints = reader.hashes.fingerprints("consents", [project] + caller.parts + change.parts)
     if case .administrator = caller, !change.given.isEmpty { throw .consentOfUser }
   }
 
@@ -50,8 +49,6 @@ struct RecordConsentOrder: CommandOrder {
     guard let localID = command.localID else { throw .missingLocalID }
     return .administrator(check, localID: localID)
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     guard case .administrator(let check, let localID) = caller else { return }

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.delete`: deletes an ID token's account.
-struct DeleteOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct DeleteOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let caller: CommandCaller
   private let deletion: Deletion
   private let recentLogin: Project.RecentLogin
@@ -18,10 +17,8 @@ struct DeleteOrder: CommandOrder {
     caller = try CommandCaller(command.idToken, project: project.id, of: envelope, at: now, reader)
     self.deletion = deletion
     recentLogin = project.recentLogin
-    (fingerprint, former) = reader.hashes.fingerprints("delete", [project.id, caller.text])
+    fingerprints = reader.hashes.fingerprints("delete", [project.id, caller.text])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder

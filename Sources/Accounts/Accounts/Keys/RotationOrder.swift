@@ -9,9 +9,8 @@ import CountersignTelemetry
 ///   answer.
 /// - Withdrawing: it signs at once, and all other key records are deleted, even unreadable ones. Those of session cookies
 ///   are replaced as well, if there are any: the same secret opens them.
-struct RotationOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct RotationOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let withdraws: Bool
   private let keys: SigningKeys
   private let cookieKeys: SigningKeys
@@ -26,10 +25,8 @@ struct RotationOrder: CommandOrder {
     self.keys = keys
     cookieKeys = cookies
     self.logger = logger
-    (fingerprint, former) = hashes.fingerprints("rotate keys", [withdraws ? "withdraw" : "retire"])
+    fingerprints = hashes.fingerprints("rotate keys", [withdraws ? "withdraw" : "retire"])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   /// A key takes a tenth of a second and more, and changes nothing: a command that was answered makes one in vain.
   var stage: CommandStage? {

@@ -5,9 +5,8 @@ import PasswordHashing
 import Projects
 
 /// `account.applyMailLink`: does what the code of a link stands for, once, or tells what that is.
-struct ApplyMailLinkOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct ApplyMailLinkOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let ids: [RecordID]
   private let newPassword: Secret?
@@ -31,11 +30,9 @@ struct ApplyMailLinkOrder: CommandOrder {
       try reader.open(field, "newPassword", of: envelope, replyKey: nil)
     }
     if let newPassword { try parts.passwords.check(newPassword, project) }
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "mail link", [project.id, code.reveal(), newPassword?.reveal() ?? "", "\(isLook)"])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     for id in ids { keys.add(record: id) }

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.signInWithMailLink`: signs in with the code of a link, or adds its address to the account of an ID token.
-struct MailLinkSignInOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct MailLinkSignInOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let email: String
   /// IDs of the ticket that the code may be.
@@ -35,7 +34,7 @@ struct MailLinkSignInOrder: CommandOrder {
     let idToken = try command.idToken.map { field throws(APIError) in
       try reader.open(field, "idToken", of: envelope, replyKey: command.replyKey)
     }
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, [project.id, command.app ?? "", email, code, idToken?.reveal() ?? ""])
     var refusal: APIError?
     var caller: IDTokenCheck?
@@ -53,8 +52,6 @@ struct MailLinkSignInOrder: CommandOrder {
     self.project = project
     arrivedAt = now
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     for id in ids { keys.add(record: id) }

@@ -5,11 +5,10 @@ import CountersignTelemetry
 import Projects
 
 /// `account.sendMailLink`: mails a link, or gives it to an administrator.
-struct SendMailLinkOrder: CommandOrder {
+struct SendMailLinkOrder: KeyedOrder {
   private static let longestLanguage = 35
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: Project
   private let purpose: MailLinkPurpose
   private let email: String?
@@ -60,7 +59,7 @@ struct SendMailLinkOrder: CommandOrder {
     asker = try Self.asker(of: command, envelope, at: now, reader)
     var token = ""
     if case .user(let caller) = asker { token = caller.text }
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, [project.id, purpose.rawValue, text.reveal(), token, request.page?.url ?? "", "\(returnsLink)"])
     try checkForm()
   }
@@ -126,8 +125,6 @@ struct SendMailLinkOrder: CommandOrder {
       throw APIError(.invalidArgument, "this mail goes out with the change that it takes back alone", field: "purpose")
     }
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     if case .administrator(let check) = asker { check.addKeys(to: &keys) }

@@ -4,13 +4,12 @@ import CountersignTelemetry
 import Projects
 
 /// `account.noteApple`: verifies a notification of Apple in its stage, and carries it out once in the transaction.
-struct NoteAppleOrder: CommandOrder {
+struct NoteAppleOrder: KeyedOrder {
   /// Time beyond the end of a notification for which it is remembered: a command that verified it before is carried out
   /// later.
   private static let lateness = Duration.seconds(60)
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: Project
   private let payload: Secret
   private let provider: any NoticeProvider
@@ -30,10 +29,8 @@ struct NoteAppleOrder: CommandOrder {
     guard (1...ProviderTokens.maxBytes).contains(payload.reveal().utf8.count) else {
       throw .invalidNotice("it is empty, or longer than \(ProviderTokens.maxBytes) bytes")
     }
-    (fingerprint, former) = parts.hashes.fingerprints("noteApple", [project.id, payload.reveal()])
+    fingerprints = parts.hashes.fingerprints("noteApple", [project.id, payload.reveal()])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   var stage: CommandStage? {
     CommandStage(window: .providers, longest: ProviderSignInOrder.verificationLimit) {

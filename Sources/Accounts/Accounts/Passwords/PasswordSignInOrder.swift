@@ -7,9 +7,8 @@ import Projects
 /// `account.signInWithPassword`: compares in its stage, and begins a session in the transaction.
 ///
 /// An address that no account has costs as much as one that has a password: time tells nothing about it.
-struct PasswordSignInOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct PasswordSignInOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let email: String
   private let password: Secret
@@ -43,10 +42,8 @@ struct PasswordSignInOrder: CommandOrder {
     attempts = reader.wrongPasswords(
       of: LimitSubject(
         project: project.id, address: try ClientAddress(of: command.client), mailAddress: email.normalizedAddress))
-    (fingerprint, former) = reader.fingerprints(of: command, [project.id, email, text])
+    fingerprints = reader.fingerprints(of: command, [project.id, email, text])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   // MARK: Stage
 

@@ -5,9 +5,8 @@ import PasswordHashing
 import Projects
 
 /// `account.signUp` with a password: makes an account, or adds the password to the account of an ID token.
-struct PasswordSignUpOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct PasswordSignUpOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let email: String
   private let password: Secret
@@ -44,7 +43,7 @@ struct PasswordSignUpOrder: CommandOrder {
     limits = reader.limits(
       Limit.passwordAccounts,
       of: LimitSubject(project: project.id, address: try ClientAddress(of: command.client)))
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command,
       [project.id, email, password.reveal(), token?.reveal() ?? "", credential.displayName ?? ""])
     var refusal: APIError?
@@ -60,8 +59,6 @@ struct PasswordSignUpOrder: CommandOrder {
     self.refusal = refusal
     self.caller = caller
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   var stage: CommandStage? {
     guard refusal == nil else { return nil }

@@ -7,7 +7,7 @@ import Projects
 
 /// `account.signInWithPhone`: with a code it asks the coordinator and waits. With a temporary proof it is answered at
 /// once.
-struct SignInOrder: CommandOrder {
+struct SignInOrder: KeyedOrder {
   enum Credential: Sendable {
     case code(PhoneCode)
     case temporaryProof(ids: [RecordID], phoneNumber: String)
@@ -21,8 +21,7 @@ struct SignInOrder: CommandOrder {
     }
   }
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: String
   private let app: String?
   private let credential: Credential
@@ -65,11 +64,9 @@ struct SignInOrder: CommandOrder {
     request = SignInRequest(
       caller: caller, isLink: caller != nil && operation != .reauthenticate,
       makesAccount: operation != .reauthenticate && opened.temporaryProof == nil, replyKey: command.replyKey)
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, opened.parts + [project.id, command.app ?? "", operation.rawValue])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   // MARK: Keys
 

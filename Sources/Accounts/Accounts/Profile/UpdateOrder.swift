@@ -5,9 +5,8 @@ import PasswordHashing
 import Projects
 
 /// `account.update`: changes the profile, the address or the password of an ID token's account, or unlinks a provider.
-struct UpdateOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct UpdateOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: String
   private let caller: CommandCaller
   private let change: ProfileChange
@@ -34,11 +33,9 @@ struct UpdateOrder: CommandOrder {
       command.idToken, project: project.id, of: envelope, at: now, replyKey: command.replyKey, reader)
     change = try ProfileChange(command)
     credential = try CredentialChange(command, envelope, project, parts)
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "update", [project.id, caller.text, command.replyKey ?? ""] + change.parts + (credential?.parts ?? []))
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   var stage: CommandStage? {
     guard caller.isValid, let password = credential?.password else { return nil }

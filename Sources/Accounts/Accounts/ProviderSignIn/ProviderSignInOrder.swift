@@ -6,7 +6,7 @@ import CountersignTelemetry
 import Projects
 
 /// `account.signInWithIdp`: verifies the credential in its stage, and decides on its effect in the transaction.
-struct ProviderSignInOrder: CommandOrder {
+struct ProviderSignInOrder: KeyedOrder {
   /// Time within which a credential is verified: the gateway waits longer.
   static let verificationLimit = Duration.seconds(12)
 
@@ -14,8 +14,7 @@ struct ProviderSignInOrder: CommandOrder {
   /// out later.
   private static let lateness = Duration.seconds(60)
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: Project
   private let app: String?
   private let returnsCredential: Bool
@@ -50,7 +49,7 @@ struct ProviderSignInOrder: CommandOrder {
     let opened = try Self.read(
       try reader.open(command.credential, "credential", of: envelope, replyKey: command.replyKey))
     let idToken = try Self.idToken(of: command, envelope, reader)
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command,
       opened.parts + [idToken?.reveal() ?? "", project.id, command.app ?? ""]
         + [command.autoCreate, command.returnIDPCredential].map { $0.map(String.init) ?? "" })
@@ -90,8 +89,6 @@ struct ProviderSignInOrder: CommandOrder {
   }
 
   private var reader: CommandReader { parts.reader }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   // MARK: Stage
 

@@ -8,15 +8,14 @@ import ServiceRuntime
 
 /// `account.startIdp`: makes the address of a provider's page, with the flow in its state. Nothing is stored but what
 /// limits count.
-struct StartIDPOrder: CommandOrder {
+struct StartIDPOrder: KeyedOrder {
   private static let secretLength = 32
   /// Longest address of a page: browsers and servers take that much, and a reply has room for it.
   private static let maxAddressBytes = 8192
   /// The address is sealed for the requester, and made once more where it asks again.
   private static let note: [UInt8] = [1]
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: Project
   private let app: ProjectApp?
   private let provider: NamedProvider
@@ -48,7 +47,7 @@ struct StartIDPOrder: CommandOrder {
     request = try PageRequest.read(text)
     limits = reader.limits(
       Limit.pageSignIns, of: LimitSubject(project: project.id, address: try ClientAddress(of: command.client)))
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, [project.id, command.app ?? "", providerID, redirectURI, text.reveal()])
     do throws(APIError) {
       try provider.check(project)
@@ -57,8 +56,6 @@ struct StartIDPOrder: CommandOrder {
       refusal = error
     }
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   // MARK: Stage
 

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.revokeToken`: has the coordinator revoke a token of Sign in with Apple, and waits for the end.
-struct RevokeTokenOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct RevokeTokenOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let caller: CommandCaller
   private let app: String
   /// `nil` for an app that is the client itself.
@@ -35,11 +34,9 @@ struct RevokeTokenOrder: CommandOrder {
     self.flow = flow
     kind = command.tokenType
     redirectURI = command.redirectURI
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "revoke", [project.id, caller.text, app, kind.rawValue, token.reveal(), redirectURI ?? ""])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder

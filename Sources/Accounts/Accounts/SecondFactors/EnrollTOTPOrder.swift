@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.finishSecondFactor` of an authenticator with an ID token: enrols the factor by its first code.
-struct EnrollTOTPOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct EnrollTOTPOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let caller: CommandCaller
   private let enrollment: Enrollment
   private let mail: EnrollmentMail
@@ -37,12 +36,10 @@ struct EnrollTOTPOrder: CommandOrder {
     mail = EnrollmentMail(mailLinks: parts.mailLinks)
     enrollment = Enrollment(kind: .totp, project: project, reader: reader)
     arrivedAt = now
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, ["totp", project.id, caller.text, session.reveal(), code.reveal(), command.displayName ?? ""])
     (self.caller, self.code) = (caller, code)
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     for id in ids { keys.add(record: id) }

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.finishSecondFactor` of an authenticator with a pending credential: begins the session of both factors.
-struct SignInWithTOTPOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct SignInWithTOTPOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   /// IDs of the ticket that the pending credential may be.
   private let ids: [RecordID]
@@ -25,13 +24,11 @@ struct SignInWithTOTPOrder: CommandOrder {
     project = try reader.project(command.project)
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
     guard let enrollmentID = command.enrollmentID, !enrollmentID.isEmpty else { throw .missingEnrollmentID }
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, ["totp", project.id, pending.text, enrollmentID, code.reveal()])
     ids = pending.ids
     (self.enrollmentID, self.code, self.factors) = (enrollmentID, code, factors)
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     for id in ids { keys.add(record: id) }

@@ -40,9 +40,8 @@ extension OfferedSecret: FieldCoded {
 /// `account.startSecondFactor` of an authenticator: makes the secret of a factor that is to be enrolled.
 ///
 /// The secret leaves accounts sealed to the key of the reply, and is not recorded: the note has the seed of its ticket.
-struct StartTOTPOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct StartTOTPOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let caller: CommandCaller
   private let enrollment: Enrollment
   private let arrivedAt: UnixTime
@@ -66,10 +65,8 @@ struct StartTOTPOrder: CommandOrder {
     self.caller = caller
     enrollment = Enrollment(kind: .totp, project: project, reader: reader)
     arrivedAt = now
-    (fingerprint, former) = reader.fingerprints(of: command, ["totp", project.id, asker.part])
+    fingerprints = reader.fingerprints(of: command, ["totp", project.id, asker.part])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder

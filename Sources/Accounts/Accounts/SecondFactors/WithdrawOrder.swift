@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.withdrawSecondFactor`: takes a second factor from an ID token's account.
-struct WithdrawOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct WithdrawOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let caller: CommandCaller
   private let enrollmentID: String
@@ -23,13 +22,11 @@ struct WithdrawOrder: CommandOrder {
     caller = try CommandCaller(
       command.idToken, project: project.id, of: envelope, at: now, replyKey: command.replyKey, reader)
     guard !command.enrollmentID.isEmpty else { throw .missingEnrollmentID }
-    (fingerprint, former) = reader.fingerprints(of: command, [project.id, caller.text, command.enrollmentID])
+    fingerprints = reader.fingerprints(of: command, [project.id, caller.text, command.enrollmentID])
     enrollmentID = command.enrollmentID
     arrivedAt = now
     self.reader = reader
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder

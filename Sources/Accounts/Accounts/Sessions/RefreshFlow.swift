@@ -21,9 +21,8 @@ struct RefreshFlow: Flow {
 }
 
 /// Mostly it changes nothing, and so is not recorded.
-private struct RefreshOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+private struct RefreshOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: String
   private let token: RefreshTokens.Presented
   private let seal: ReplySeal
@@ -37,13 +36,11 @@ private struct RefreshOrder: CommandOrder {
     seal = try parts.reader.seal(command.replyKey, envelope, SessionRefreshed.type)
     // A forged token does not reach the store.
     guard let token = parts.idTokens.refreshTokens.read(text) else { throw .invalidRefreshToken }
-    (fingerprint, former) = parts.reader.fingerprints(of: command, [project.id, text.reveal()])
+    fingerprints = parts.reader.fingerprints(of: command, [project.id, text.reveal()])
     self.project = project.id
     self.token = token
     self.parts = parts
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     SessionRecord.addKeys(of: token.sessionID, to: &keys)

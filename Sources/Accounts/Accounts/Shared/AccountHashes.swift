@@ -25,8 +25,8 @@ struct AccountHashes: Sendable {
     }
   }
 
-  func fingerprints(_ label: StaticString, _ parts: [String]) -> (current: [UInt8], former: [[UInt8]]) {
-    (hash(label, parts), former.map { $0.hash(label, parts) })
+  func fingerprints(_ label: StaticString, _ parts: [String]) -> Fingerprints {
+    Fingerprints(current: hash(label, parts), former: former.map { $0.hash(label, parts) })
   }
 
   /// No two lists of texts have the same hash.
@@ -79,4 +79,20 @@ enum RandomID {
   static func isID(_ text: some StringProtocol, length: Int) -> Bool {
     text.utf8.count == length && text.utf8.allSatisfy { alphabet.contains($0) }
   }
+}
+
+/// Fingerprints of a command under the pepper, and the ones before.
+struct Fingerprints: Sendable {
+  let current: [UInt8]
+  let former: [[UInt8]]
+}
+
+/// An order whose fingerprint is keyed.
+protocol KeyedOrder: CommandOrder {
+  var fingerprints: Fingerprints { get }
+}
+
+extension KeyedOrder {
+  var fingerprint: [UInt8] { fingerprints.current }
+  func formerFingerprints() -> [[UInt8]] { fingerprints.former }
 }

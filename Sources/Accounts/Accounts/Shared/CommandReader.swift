@@ -35,9 +35,7 @@ struct CommandReader: Sendable {
 
   /// With another key for the reply it is another command: its message ID, repeated, has the secrets sealed to the
   /// first key only.
-  func fingerprints<C: SecretReplyCommand>(
-    of command: C, _ parts: [String]
-  ) -> (current: [UInt8], former: [[UInt8]]) {
+  func fingerprints<C: SecretReplyCommand>(of command: C, _ parts: [String]) -> Fingerprints {
     hashes.fingerprints("secret reply", [C.type.text, command.replyKey] + parts)
   }
 

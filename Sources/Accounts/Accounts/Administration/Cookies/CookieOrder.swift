@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `session.createCookie`: a session cookie for an ID token that is valid.
-struct CookieOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct CookieOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let check: AdministratorCheck
   private let caller: IDTokenCheck
   private let life: Duration
@@ -32,11 +31,9 @@ struct CookieOrder: CommandOrder {
     let text = try reader.open(command.idToken, "idToken", of: envelope, replyKey: key)
     caller = IDTokenCheck(token: try reader.idTokens.verify(text, project: command.project, at: now))
     (cookies, rules) = (parts.cookies, parts.rules.sessions)
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command, [command.project, text.reveal(), String(command.validFor)])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   /// Makes the first key, which takes a tenth of a second and more.
   var stage: CommandStage? {

@@ -5,9 +5,8 @@ import Projects
 
 /// `account.signInWithCustomToken`: opens the account of the token's user, or makes it. The token may come again until
 /// it expires.
-struct CustomTokenOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct CustomTokenOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: String
   /// A fault of it refuses the command unless it was answered before.
   private let token: Result<CustomToken, APIError>
@@ -26,10 +25,8 @@ struct CustomTokenOrder: CommandOrder {
       return try CustomToken(text, project: project, isDevelopment: reader.rules.isDevelopment, at: now)
     }
     self.reader = reader
-    (fingerprint, former) = reader.fingerprints(of: command, [project, text.reveal()])
+    fingerprints = reader.fingerprints(of: command, [project, text.reveal()])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     guard case .success(let token) = token else { return }

@@ -5,9 +5,8 @@ import PasswordHashing
 
 /// `account.import`: makes or replaces the accounts of a batch, in one transaction. A row that is wrong is refused
 /// alone, and a batch that comes again changes nothing.
-struct ImportOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct ImportOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: String
   private let check: AdministratorCheck
   private let rows: [Result<ImportedUser, APIError>]
@@ -30,10 +29,8 @@ struct ImportOrder: CommandOrder {
     }
     keepsExisting = batch.keepsExisting ?? false
     self.project = project
-    (fingerprint, former) = reader.hashes.fingerprints("import accounts", [project, text.reveal()])
+    fingerprints = reader.hashes.fingerprints("import accounts", [project, text.reveal()])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.setProvider`: makes, changes or removes an OpenID Connect provider.
-struct SetProviderOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct SetProviderOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let check: AdministratorCheck
   private let providerID: String
@@ -39,11 +38,9 @@ struct SetProviderOrder: CommandOrder {
       try reader.open(field, "fields", of: envelope, replyKey: nil)
     }
     change = try OpenIDChange(try text.map { text throws(APIError) in try reader.content(of: text) } ?? OpenIDFields())
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "set provider", [project.id, providerID, act.rawValue, text?.reveal() ?? ""])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.grantAccess`: an access token for an assertion, which may come again until it expires.
-struct GrantOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct GrantOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let assertion: AccountAssertion
   private let name: ServiceAccountName
   /// Reason to refuse the command unless it was answered before.
@@ -30,10 +29,8 @@ struct GrantOrder: CommandOrder {
     refusal = AccountAssertion.fault(ofTimes: assertion.claims, at: now).map(APIError.invalidGrant)
     (self.assertion, self.name) = (assertion, name)
     tickets = reader.tickets
-    (fingerprint, former) = reader.fingerprints(of: command, [text.reveal()])
+    fingerprints = reader.fingerprints(of: command, [text.reveal()])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     if let id = name.id { keys.add(record: id) }

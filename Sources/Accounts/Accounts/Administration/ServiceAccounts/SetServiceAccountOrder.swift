@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.setServiceAccount`: an operator makes, changes or deletes a service account.
-struct SetServiceAccountOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct SetServiceAccountOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let act: SetServiceAccount.Act
   private let name: ServiceAccountName
   private let roles: Set<AdministratorRole>
@@ -36,12 +35,10 @@ struct SetServiceAccountOrder: CommandOrder {
     key = hasKey ? try ServiceAccountRecord.Key(id: command.keyID, publicKey: command.publicKey) : nil
     keyID = command.keyID
     operatorName = Administrator(name: envelope.userID ?? "", isOperator: true)
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "service account",
       [name.email, act.rawValue, AdministratorRole.text(roles), keyID ?? "", command.publicKey ?? ""])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     if let id = name.id { keys.add(record: id) }

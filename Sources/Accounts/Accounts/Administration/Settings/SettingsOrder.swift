@@ -4,12 +4,11 @@ import CountersignTelemetry
 import Projects
 
 /// `account.settings`: shows settings of a project, and changes those that it names.
-struct SettingsOrder: CommandOrder {
+struct SettingsOrder: KeyedOrder {
   /// A million accounts take that long.
   private static let longestCensus = Duration.seconds(120)
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: Project
   private let check: AdministratorCheck
   private let changes: ProjectSettings.Changes
@@ -25,11 +24,9 @@ struct SettingsOrder: CommandOrder {
       bearer: command.bearer, project: project.id, role: .config, of: envelope, replyKey: nil, reader)
     changes = ProjectSettings.Changes(
       allowsDuplicateEmails: command.allowsDuplicateEmails, protectsAddresses: command.protectsAddresses)
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "settings", [project.id] + [changes.allowsDuplicateEmails, changes.protectsAddresses].map { "\($0 as Any)" })
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   /// Ends duplicates: addresses become their accounts' alone. A command that died or was cut off on the way goes on
   /// behind the census: since it, sign-ins have taken addresses that others may have.

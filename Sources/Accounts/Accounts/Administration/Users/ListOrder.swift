@@ -4,15 +4,14 @@ import CountersignTelemetry
 import PasswordHashing
 
 /// `account.list`: the accounts of a project, page by page, or their number. With hashes it is an act.
-struct ListOrder: CommandOrder {
+struct ListOrder: KeyedOrder {
   private static let limits = 1...1_000
   /// Accounts that are loaded: more than mostly fit a reply.
   private static let longestPage = 200
   /// Accounts that a command counts, so that it ends before its requester gives up.
   private static let mostCounted = 50_000
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let project: String
   private let check: AdministratorCheck
   private let page: StoreKeys.GroupPage
@@ -34,11 +33,9 @@ struct ListOrder: CommandOrder {
     page = try StoreKeys.GroupPage(
       of: AccountRecord.kind, limit: command.limit, in: Self.limits, after: command.after, maxRecords: Self.longestPage)
     seal = try command.replyKey.map { key throws(APIError) in try ReplySeal(key: key, envelope, AccountsFound.type) }
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "list accounts", [project, command.replyKey ?? "", page.behind, String(page.limit), "\(countsOnly)"])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   var stage: CommandStage? {
     guard countsOnly else { return nil }

@@ -3,9 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// `account.remove`: an administrator deletes accounts, those that are disabled unless forced.
-struct RemoveOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct RemoveOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: String
   private let check: AdministratorCheck
   private let localIDs: [String]
@@ -24,11 +23,9 @@ struct RemoveOrder: CommandOrder {
     localIDs = command.localIDs
     isForced = command.force ?? false
     deletion = parts.deletion
-    (fingerprint, former) = parts.hashes.fingerprints(
+    fingerprints = parts.hashes.fingerprints(
       "remove accounts", [project, isForced ? "force" : ""] + localIDs)
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)

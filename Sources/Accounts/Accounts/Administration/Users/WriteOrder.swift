@@ -5,13 +5,12 @@ import PasswordHashing
 import Projects
 
 /// `account.create` and `account.change`: an administrator writes the fields of an account.
-struct WriteOrder: CommandOrder {
+struct WriteOrder: KeyedOrder {
   enum Act: String, Sendable {
     case create, change
   }
 
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+  let fingerprints: Fingerprints
   private let act: Act
   private let project: String
   private let check: AdministratorCheck
@@ -39,10 +38,8 @@ struct WriteOrder: CommandOrder {
     password = user.password.map { Secret($0) }
     if let password { try parts.passwords.check(password, reader.project(project)) }
     (self.act, self.project, passwords, sessions) = (act, project, parts.passwords, parts.sessions)
-    (fingerprint, former) = reader.hashes.fingerprints("write account", [act.rawValue, project, text.reveal()])
+    fingerprints = reader.hashes.fingerprints("write account", [act.rawValue, project, text.reveal()])
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   /// Hashes for administrators alone.
   var stage: CommandStage? {

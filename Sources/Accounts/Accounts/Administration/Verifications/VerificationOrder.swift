@@ -8,9 +8,8 @@ import Projects
 /// carry out a command of a service, and waits for its answer.
 ///
 /// Subject of the verification is the service account, so that no other one finds it.
-struct VerificationOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct VerificationOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let type: MessageType
   private let project: String
   private let check: AdministratorCheck
@@ -42,7 +41,7 @@ struct VerificationOrder: CommandOrder {
     }
     ids = VerificationCall.ids(of: envelope, reader.hashes)
     self.parts = parts
-    (fingerprint, former) = reader.hashes.fingerprints(
+    fingerprints = reader.hashes.fingerprints(
       "service verification", [type.text, project, key ?? "", app ?? ""] + content)
   }
 
@@ -52,8 +51,6 @@ struct VerificationOrder: CommandOrder {
       key.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
     else { throw .malformedIdempotencyKey }
   }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)

@@ -4,9 +4,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.finishSecondFactor` by phone: asks the coordinator for the code, and waits.
-struct FinishPhoneFactorOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct FinishPhoneFactorOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let asker: SecondFactorAsker
   private let code: GivenCode
@@ -37,7 +36,7 @@ struct FinishPhoneFactorOrder: CommandOrder {
     displayName = try ProfileChange.name(command.displayName)
     (replyKey, arrivedAt) = (command.replyKey, now)
     self.parts = parts
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command,
       [
         project.id, app, command.kind.rawValue, asker.part, code.verificationID, code.code.reveal(),
@@ -47,8 +46,6 @@ struct FinishPhoneFactorOrder: CommandOrder {
 
   private var reader: CommandReader { parts.reader }
   private var checks: PhoneChecks { PhoneChecks(parts: parts) }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { asker.addKeys(to: &keys) }
 

@@ -5,9 +5,8 @@ import CountersignTelemetry
 import Projects
 
 /// `account.startSecondFactor` by phone: has the coordinator send a code, and waits for its answer.
-struct StartPhoneFactorOrder: CommandOrder {
-  let fingerprint: [UInt8]
-  private let former: [[UInt8]]
+struct StartPhoneFactorOrder: KeyedOrder {
+  let fingerprints: Fingerprints
   private let project: Project
   private let app: String
   private let asker: SecondFactorAsker
@@ -43,14 +42,12 @@ struct StartPhoneFactorOrder: CommandOrder {
     arrivedAt = now
     ids = PhoneStart.ids(of: envelope, reader.hashes)
     self.parts = parts
-    (fingerprint, former) = reader.fingerprints(
+    fingerprints = reader.fingerprints(
       of: command,
       [project.id, app, command.kind.rawValue, asker.part, number ?? "", enrollmentID ?? ""])
   }
 
   private var reader: CommandReader { parts.reader }
-
-  func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     asker.addKeys(to: &keys)
