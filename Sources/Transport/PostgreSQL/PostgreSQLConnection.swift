@@ -1,6 +1,7 @@
 public import CountersignTelemetry
 
-/// One connection to a database, on a thread of its own. Bodies run one after the other.
+/// One connection to a database, on a thread of its own, where bodies run one after the other. Or several that only
+/// read, for looks that wait for no writer: a body has one of them to itself.
 ///
 /// It connects when it is first used. The next body after a loss meets a new ``PostgreSQLStatus/generation``. No body
 /// is repeated automatically. After a failure to connect, bodies fail at once until
@@ -23,11 +24,23 @@ public final class PostgreSQLConnection: Sendable {
     connections = try ConnectionGroup(setting, count: 1)
   }
 
-  /// State and figures. Never waits.
-  public var status: PostgreSQLStatus {
-    var status = connections.statuses[0]
-    status.waiting = connections.waiting
-    return status
+  /// Makes ``PostgreSQLOptions/maxReaders`` connections that only read, without connecting.
+  /// - Throws: ``StoreError/Code/misuse`` for options that contradict each other.
+  public init(readersOf endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions) throws(StoreError) {
+    var options = options
+    options.isReadOnly = true
+    let setting = ConnectionSetting(endpoint: endpoint, options: options, prepare: nil)
+    connections = try ConnectionGroup(setting, count: options.maxReaders)
+  }
+
+  /// State and figures of the first connection. Never waits.
+  public var status: PostgreSQLStatus { statuses[0] }
+
+  /// State and figures of every connection. Never waits. Waiting bodies are counted with the first one.
+  public var statuses: [PostgreSQLStatus] {
+    var statuses = connections.statuses
+    statuses[0].waiting = connections.waiting
+    return statuses
   }
 
   /// Runs a body outside of a transaction: each of its runs is a transaction of its own.

@@ -174,8 +174,8 @@ import Testing
   @Test func `A pool runs no more bodies at once than it has connections, and refuses more than may wait`() async throws
   {
     let endpoint = try await PrivatePostgreSQL.shared.database()
-    let pool = try PostgreSQLPool(
-      endpoint,
+    let pool = try PostgreSQLConnection(
+      readersOf: endpoint,
       options: testOptions {
         $0.maxReaders = 2
         $0.maxWaiting = 4
@@ -195,7 +195,7 @@ import Testing
     let waiting = (0..<2).map { _ in
       Task { try await pool.withSession { session throws(StoreError) in try session.int("SELECT 1") } }
     }
-    try await eventually { pool.status[0].waiting >= 4 }
+    try await eventually { pool.status.waiting >= 4 }
     let refused = await failure { () throws(StoreError) in
       try await pool.withSession { session throws(StoreError) in try session.int("SELECT 1") }
     }
@@ -210,7 +210,7 @@ import Testing
 
   @Test func `A pool only reads`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
-    let pool = try PostgreSQLPool(endpoint, options: testOptions())
+    let pool = try PostgreSQLConnection(readersOf: endpoint, options: testOptions())
     let error = await failure { () throws(StoreError) in
       try await pool.withTransaction { session throws(StoreError) in try session.run("CREATE TABLE t (n int)") }
     }

@@ -9,7 +9,7 @@ import Synchronization
 /// guards, and is repeated, with records locked, when another writer was faster.
 public final class PostgreSQLStore: Store {
   let connection: PostgreSQLConnection
-  let readers: PostgreSQLPool
+  let readers: PostgreSQLConnection
   package let owner: StoreOwner
   let serverClock: ServerClock
   let options: PostgreSQLStoreOptions
@@ -62,7 +62,7 @@ public final class PostgreSQLStore: Store {
       endpoint, options: options.connections,
       prepare: { session throws(StoreError) in try owner.begin(session) })
     self.connection = connection
-    readers = try PostgreSQLPool(endpoint, options: options.connections)
+    readers = try PostgreSQLConnection(readersOf: endpoint, options: options.connections)
     heartbeat = Task { [interval = options.heartbeat] in await Self.beat(connection, clock, every: interval) }
   }
 
@@ -88,7 +88,7 @@ public final class PostgreSQLStore: Store {
   public var status: PostgreSQLStoreStatus {
     let figures = figuresSoFar.withLock { $0 }
     return PostgreSQLStoreStatus(
-      session: connection.status, readers: readers.status, conflicts: figures.conflicts, commits: figures.commits,
+      session: connection.status, readers: readers.statuses, conflicts: figures.conflicts, commits: figures.commits,
       commitTime: figures.commitTime, clockDifference: serverClock.difference,
       oldestSnapshot: figures.oldestSnapshot)
   }
