@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The keys and texts of RFC 7515, appendices A.2 and A.3.
 enum RFC7515 {
   static let payload = "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
@@ -44,13 +46,7 @@ enum RFC7515 {
     + "1Q"
 
   /// The key of appendix A.3 as Apple's developer pages hand keys out: PKCS#8.
-  static let p8 = """
-    -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIff
-    H1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXUGDy+5v20t7WAczNXvp
-    7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt
-    -----END PRIVATE KEY-----
-    """
+  static let p8 = SampleKeys.rfc7515
 
   /// The same as `openssl ec` writes it.
   static let sec1 = """

@@ -13,12 +13,6 @@ private struct MailFixture {
   let directory: String
   var file: String { directory + "/mail-worker.json5" }
 
-  /// Keys made for these tests only. The public part is that of RFC 8463, appendix A.
-  static let key = """
-    -----BEGIN PRIVATE KEY-----
-    MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
-    -----END PRIVATE KEY-----
-    """
   static let publicKey = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 
   static func with(
@@ -28,7 +22,7 @@ private struct MailFixture {
     let directory = FileManager.default.temporaryDirectory.path + "/mail-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    try Data(key.utf8).write(to: URL(filePath: directory + "/key.pem"))
+    try Data(SampleKeys.ed25519.utf8).write(to: URL(filePath: directory + "/key.pem"))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory + "/key.pem")
     let text = """
       {allowNoKeys: true, broker: {url: "amqp://a:b@localhost/"}, templates: {directory: "\(Repository.config)/templates/mail", appName: "Example"},

@@ -4,6 +4,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
 import SMTPClient
+import TestSupport
 import Testing
 
 @testable import Mail
@@ -164,7 +165,7 @@ import Testing
     #expect(rules.problem(with: unsigned)?.contains("DKIM") == true)
     let elsewhere = Sender(
       from: try #require(MailAddress("hello@example.com")),
-      keys: [try DKIMKey(domain: "esp.example", selector: "s", pem: Keys.ed25519, signer: DKIMSigner())])
+      keys: [try DKIMKey(domain: "esp.example", selector: "s", pem: SampleKeys.ed25519, signer: DKIMSigner())])
     #expect(rules.problem(with: elsewhere)?.contains("DKIM") == true)
   }
 

@@ -20,15 +20,6 @@ enum Shipped {
   static func table() throws -> ReplyTable { try ReplyTable(file: config + "/providers/smtp.json5") }
 }
 
-/// Keys made for these tests only.
-enum Keys {
-  static let ed25519 = """
-    -----BEGIN PRIVATE KEY-----
-    MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
-    -----END PRIVATE KEY-----
-    """
-}
-
 extension Sender {
   static func example(from: String = "hello@example.com", envelope: String? = nil, signer: DKIMSigner? = nil) throws
     -> Sender
@@ -37,7 +28,7 @@ extension Sender {
     let signer = try signer ?? DKIMSigner()
     return Sender(
       from: address, name: "Example", envelope: envelope.flatMap(MailAddress.init),
-      keys: [try DKIMKey(domain: address.domain, selector: "ed", pem: Keys.ed25519, signer: signer)])
+      keys: [try DKIMKey(domain: address.domain, selector: "ed", pem: SampleKeys.ed25519, signer: signer)])
   }
 }
 

@@ -2,6 +2,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import Mail
@@ -141,7 +142,7 @@ import Testing
     #expect(throws: DKIMError.self) {
       try DKIMKey(domain: "example.com", selector: "s", pem: "nothing", signer: signer)
     }
-    let key = try DKIMKey(domain: "example.com", selector: "s", pem: Keys.ed25519, signer: signer)
+    let key = try DKIMKey(domain: "example.com", selector: "s", pem: SampleKeys.ed25519, signer: signer)
     #expect(key.algorithm == .ed25519)
     #expect(!"\(key)".contains("MC4C"))
   }

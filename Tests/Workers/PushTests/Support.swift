@@ -36,13 +36,7 @@ enum Sample {
   }
 
   /// The key of RFC 7515, appendix A.3, as a team's.
-  static let keyFile = """
-    -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIff
-    H1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXUGDy+5v20t7WAczNXvp
-    7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt
-    -----END PRIVATE KEY-----
-    """
+  static let keyFile = SampleKeys.rfc7515
 
   static func key() throws(JOSEError) -> SigningKey {
     try SigningKey(file: Array(keyFile.utf8), id: "ABC1234567")

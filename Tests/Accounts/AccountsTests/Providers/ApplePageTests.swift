@@ -3,6 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
+import TestSupport
 import Testing
 
 @testable import Accounts
@@ -10,13 +11,7 @@ import Testing
 @Suite("Apple's page") struct ApplePageTests {
   private static let tokenURL = "https://appleid.apple.com/auth/token"
   /// Made for tests.
-  private static let pem = """
-    -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgEjSl8c6yRRS0oJDi
-    h1lZwTZA5NJZ5NYU+REHSfVNVf2hRANCAAR1vbteLvxlEpYn9/z3C3u2mL8pOsGb
-    sh8rmZghQickqJp+tgzqo5LDh6hU5bIJz5rWWF2qRbig7fgCkoQy+Red
-    -----END PRIVATE KEY-----
-    """
+  private static let pem = SampleKeys.p256
 
   let bench: ProviderBench
   let teamKey: SigningKey

@@ -14,20 +14,8 @@ enum Samples {
   static let teamID = "EXAMPLE001"
   static let keyID = "SIWAKEY001"
 
-  static let keyFile = """
-    -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgEjSl8c6yRRS0oJDi
-    h1lZwTZA5NJZ5NYU+REHSfVNVf2hRANCAAR1vbteLvxlEpYn9/z3C3u2mL8pOsGb
-    sh8rmZghQickqJp+tgzqo5LDh6hU5bIJz5rWWF2qRbig7fgCkoQy+Red
-    -----END PRIVATE KEY-----
-    """
-  static let otherKeyFile = """
-    -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgN23lxZ8BPARcfz8l
-    5u7AZAR8Gg/y4uqCd6d73TDGyuGhRANCAAR8O6wrCjxUT+qhUdM0ODhohs/4lmoo
-    Pg5tW8eFOK66KwSPgaTTIz8ANYG1vAmjLAdNt9x7h9EfBsZ6x8j7AYiL
-    -----END PRIVATE KEY-----
-    """
+  static let keyFile = SampleKeys.p256
+  static let otherKeyFile = SampleKeys.otherP256
 
   static func signingKey(_ file: String = keyFile, id: String = keyID) throws -> SigningKey {
     try SigningKey(file: Array(file.utf8), id: id)
