@@ -58,7 +58,6 @@ package final class Simulator: Sendable {
 /// Error that keeps a simulator from starting.
 package struct SimulationError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable {
-    /// The simulator cannot listen on the address.
     case cannotListen
     /// The webhook's secret, or a key, is not valid.
     case invalidSecret

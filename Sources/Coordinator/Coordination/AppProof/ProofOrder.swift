@@ -141,7 +141,6 @@ enum TokenLimit {
 /// Reason that a proof is not accepted. Each has its own error code, or its own reason next to the code; see
 /// `APIError.init(_:)`.
 enum ProofRefusal: Error, Hashable {
-  /// The receipt does not exist.
   case unknownReceipt
   /// The secret does not belong to the receipt.
   case wrongSecret

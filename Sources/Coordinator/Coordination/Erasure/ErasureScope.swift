@@ -11,7 +11,6 @@ struct ErasureScope: Sendable, Hashable {
   private let apps: Set<String>?
   let keepsLimits: Bool
 
-  /// Apps of a project.
   private static let maxApps = 200
   /// AMQP keeps whole seconds of the time at which a command was sent.
   private static let unitOfTimestamp = Duration.seconds(1)

@@ -12,7 +12,6 @@ struct ExpectedVerification: Sendable {
     self.subject = CommandFields.unlessEmpty(subject)
   }
 
-  /// Parts of a fingerprint.
   var parts: [String] { [app ?? "", purpose?.rawValue ?? "", subject ?? ""] }
 
   /// Field that differs.

@@ -17,7 +17,6 @@ public protocol ServiceStorage: Sendable {
   /// Remedy for `/readyz` while it takes no writes.
   var hint: String { get }
 
-  /// Makes the store.
   func begin() async throws -> any Store
   /// Carries out a part of the start, again as long as it may succeed later, where a start waits for its database.
   /// - Throws: `StartError` when it cannot go on.

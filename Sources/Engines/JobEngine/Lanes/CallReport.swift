@@ -5,7 +5,6 @@ enum CallReport: Sendable, Hashable {
   case failed(Reason)
   /// The lane fails for every job.
   case down(Reason)
-  /// No call was made.
   case unused
 
   init(_ classification: Classification) {

@@ -46,7 +46,6 @@ public protocol Ledger: Sendable {
   /// Remedy for an operator while it cannot be written.
   var remedy: String { get }
 
-  /// Flushes and closes.
   func close() async
 }
 

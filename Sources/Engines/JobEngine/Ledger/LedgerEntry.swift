@@ -30,7 +30,6 @@ public enum LedgerEntry: Sendable, Hashable {
 
 /// A ledger's answer to an entry, in the same order of cases as the entries.
 public enum LedgerAnswer: Sendable, Hashable {
-  /// Answer to a claim.
   case claim(ClaimAnswer)
   /// A claim was released, postponed or forgotten, or was no longer this one.
   case done

@@ -57,7 +57,6 @@ public enum DecodingText {
 
 /// A part of a data file with a closed list of keys.
 public protocol KeyedPart: Decodable {
-  /// Keys that are read.
   static var keys: [String] { get }
 }
 

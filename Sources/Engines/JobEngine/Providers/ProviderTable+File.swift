@@ -4,9 +4,7 @@ import FoundationEssentials
 extension ProviderTable {
   /// The parts of a table.
   public enum Section: String, Sendable, CaseIterable {
-    /// By the provider's own code.
     case codes
-    /// By HTTP status.
     case statuses
     /// By the code in a delivery report.
     case receipts

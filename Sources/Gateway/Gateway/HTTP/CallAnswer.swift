@@ -14,7 +14,6 @@ struct CallAnswer: Sendable {
 
   init() {}
 
-  /// The body of a reply as it is.
   init(_ reply: some MessageBody) throws(ProtocolError) {
     do { body = try reply.json() } catch { throw .internalError }
   }

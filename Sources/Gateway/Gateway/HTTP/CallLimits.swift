@@ -36,7 +36,6 @@ enum CallLimits {
   static let maxUserAgentBytes = 256
 }
 
-/// Limits of a body, by its route.
 struct BodyLimits: Sendable, Hashable {
   let bytes: Int
   let values: Int

@@ -2,7 +2,6 @@
 enum CallOutcome: Sendable {
   case json(CallAnswer)
   case page(CallPage)
-  /// A script of a page.
   case script([UInt8])
   /// An address to go on to.
   case redirect(String)

@@ -1,4 +1,3 @@
-/// Form of a call's errors.
 enum ErrorForm: Sendable, Hashable {
   /// That of Identity Toolkit.
   case identityToolkit

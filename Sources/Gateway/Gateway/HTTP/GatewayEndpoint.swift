@@ -55,7 +55,6 @@ final class GatewayEndpoint: Sendable {
     return finish(response, request, match, requestID, since: start)
   }
 
-  /// Maximum bytes of the body of a request, by its route.
   func maxBodyBytes(of request: HTTPServerRequest) -> Int { router.find(request).bodyLimits.bytes }
 
   /// Answer to a request that the server does not read to its end.

@@ -85,7 +85,6 @@ struct PageFrame: Sendable {
   func address(_ text: String) -> String { "<p><bdi>\(HTML.escape(text))</bdi></p>\n" }
 }
 
-/// Texts in HTML.
 enum HTML {
   /// A text for content and for attributes in double quotes.
   static func escape(_ text: String) -> String {

@@ -63,7 +63,6 @@ final class AccountFileBytes {
     } while next.map(isSkipped) == true
   }
 
-  /// Skips white space of JSON.
   func skipSpace() throws(CommandLineError) {
     try skip { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
   }

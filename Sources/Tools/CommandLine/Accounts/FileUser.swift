@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import PasswordHashing
 
-/// A user as a file of Firebase has it.
 struct FileUser {
   /// Columns of a CSV file, by their place.
   enum Column {

@@ -18,7 +18,6 @@ struct ImportBatch: Sendable {
   /// Rows of the file that are done with this batch and all before it.
   fileprivate(set) var end: Int
   fileprivate(set) var users: [UserFields] = []
-  /// Line of each of the users.
   fileprivate(set) var lines: [Int] = []
   fileprivate(set) var problems: [Problem] = []
   /// Whether its hashes name their algorithm. `nil` without any.

@@ -14,7 +14,6 @@ struct DelayedJobs {
 
   let broker: any DelayedQueues
 
-  /// A queue of delayed jobs with at least one.
   struct Queue: Sendable {
     /// Work queue that its jobs return to.
     let queue: String

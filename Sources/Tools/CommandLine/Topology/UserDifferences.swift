@@ -25,7 +25,6 @@ struct UserDifferences {
 
   // MARK: - Declared users
 
-  /// Differences of one user, declared or of a service.
   func differences(of user: UserDeclaration) -> [TopologyDifference] {
     guard let found = users.first(where: { $0.name == user.name }) else { return [missing(user)] }
     return tags(of: user, found) + user.rights.compactMap { $0.difference(from: rights) } + undeclaredTopics(of: user)

@@ -45,7 +45,6 @@ struct AppleNoticeOrder: ControlOrder, Sendable {
     try Self.require(own.delaySeconds, in: 0...Self.maxDelaySeconds, "delaySeconds")
   }
 
-  /// The signed notification.
   func payload(_ keys: ProviderKeys, now: UnixTime) throws(ControlProblem) -> String {
     do throws(JOSEError) { return try keys.sign(claims(now: now), form) } catch {
       throw ControlProblem(status: 500, error.description)

@@ -10,7 +10,6 @@ struct AuthorizationCode: Sendable {
   let clientID: String
   /// `nil` for a code that an app got.
   let redirectURI: String?
-  /// User that it was issued for.
   let user: TokenOrder<AppleProfile>
   let expiresAt: UnixTime
   /// Error that the exchange is answered with.

@@ -70,7 +70,6 @@ struct MailTemplate: Sendable {
     }
   }
 
-  /// Variables of the subject and of all blocks.
   var variables: Set<TemplateVariable> { Set(subject.variables + blocks.flatMap(\.variables)) }
 
   /// The same with those that decide which blocks there are.
@@ -85,7 +84,6 @@ struct MailTemplate: Sendable {
     return (subject.variables + shown(values).flatMap(\.variables)).filter { values[$0] == nil }
   }
 
-  /// Texts of a mail with these values.
   func texts(_ values: [TemplateVariable: String]) -> [TemplateText] { [subject] + shown(values).map(\.text) }
 
   private func shown(_ values: [TemplateVariable: String]) -> [Block] {

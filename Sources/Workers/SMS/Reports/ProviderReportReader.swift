@@ -5,7 +5,6 @@ public import JobEngine
 
 /// Reads and verifies the delivery reports that a provider sends over HTTP.
 public protocol ProviderReportReader: Sendable {
-  /// Methods of the provider's requests.
   var methods: [String] { get }
 
   /// Status that tells the provider that its report was taken. 204 by default.
@@ -38,7 +37,6 @@ public enum ReportRefusal: String, Error, Sendable, Hashable, CaseIterable {
   case forged
   /// The report was made too long ago, or is not valid yet.
   case stale
-  /// The report cannot be read.
   case malformed
   /// No lane has the name, or its provider does not report.
   case unknownLane = "unknown_lane"

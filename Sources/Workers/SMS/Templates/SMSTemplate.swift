@@ -43,7 +43,6 @@ struct SMSTemplate: Sendable {
     return variables
   }
 
-  /// Variables of all its wordings.
   var variables: Set<TemplateVariable> { Set(requiredPlain + requiredDomainBound) }
 
   func required(_ tail: MessageTail?) -> [TemplateVariable] { tail == nil ? requiredPlain : requiredDomainBound }

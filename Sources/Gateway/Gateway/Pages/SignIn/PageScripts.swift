@@ -154,7 +154,6 @@ enum PageScripts {
 
     """#
 
-  /// Script of the frame in the app's page.
   static let frame = #"""
     "use strict";
     (() => {

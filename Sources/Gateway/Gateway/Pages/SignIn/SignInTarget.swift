@@ -11,7 +11,6 @@ struct SignInTarget: Sendable {
   /// Whether the page proves the app, rather than signing somebody in.
   let isCheck: Bool
   let app: ProjectApp?
-  /// Hash of the session ID.
   let sessionHash: String
   /// JSON that the script of the page keeps: what the SDK gets back, and where.
   let context: String
