@@ -6,10 +6,18 @@ Every message is a good one of its queue, changed in a few places: bytes of the 
 import base64
 import copy
 import datetime
+import hashlib
 import json
 import random
 import struct
 
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+import asyncapi_rules
+import contract
+import stack
+from process import CONFIGURATIONS
 from samples import in_seconds
 
 MARK = "x-hostile"
@@ -128,6 +136,26 @@ def sealed(header):
     return ".".join([encoded(header), "", encoded(b"i" * 12), encoded(b"c" * 6), encoded(b"t" * 16)])
 
 
+class Seals:
+    """Seals texts to accounts (RFC 7516, ECDH-ES and A256GCM), all with the key that one ephemeral key agrees on."""
+
+    def __init__(self, ephemeral):
+        to = json.loads((CONFIGURATIONS.parent / "secrets" / "accounts-public-keys.json").read_text())["keys"][0]
+        x, y = (int.from_bytes(base64.urlsafe_b64decode(to[name] + "=")) for name in "xy")
+        own = ec.derive_private_key(ephemeral, ec.SECP256R1())
+        agreed = own.exchange(ec.ECDH(), ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key())
+        derived = struct.pack(">I", 1) + agreed + struct.pack(">I7sIII", 7, b"A256GCM", 0, 0, 256)
+        self.cipher = AESGCM(hashlib.sha256(derived).digest())
+        point = own.public_key().public_numbers()
+        self.key = {"kty": "EC", "crv": "P-256", "x": encoded(point.x.to_bytes(32)), "y": encoded(point.y.to_bytes(32))}
+        self.header = {"alg": "ECDH-ES", "enc": "A256GCM", "kid": to["kid"], "epk": self.key, "recipient": "accounts"}
+
+    def seal(self, text, iv, **header):
+        protected = encoded(json.dumps(self.header | header).encode())
+        secret = self.cipher.encrypt(iv, text, protected.encode())
+        return ".".join([protected, "", encoded(iv), encoded(secret[:-16]), encoded(secret[-16:])])
+
+
 class Generator:
     """Makes messages. The same seed, queues and reply queue make the same ones, times and run apart."""
 
@@ -135,21 +163,38 @@ class Generator:
     OWN_JOBS = {
         "push.verify.result.v1": "push", "recaptcha.assess.result.v1": "captcha", "apple.revoke.result.v1": "revoke",
         "mail.relay.result.v1": "notice"}
+    # Schemas of the JSON texts that are sealed as a field of a command to accounts. The others are words.
+    SEALED = {
+        "credential": ["PasswordCredential", "IDPCredential", "MailLinkCredential"], "addresses": ["MailLinkAddresses"],
+        "user": ["UserFields"], "selection": ["AccountSelection"], "batch": ["UserBatch"], "request": ["PageRequest"],
+        "fields": ["OpenIDFields"]}
+    WORDS = ["v" * 32, "com.example.app", "nobody@hostile.example", "+4915112345678", "correct horse battery", "oidc.hostile"]
+    # They change a project, for the modules behind this one too: theirs does not exist.
+    SETTINGS = {"account.settings", "account.setProvider", "account.setServiceAccount"}
+    # Records of accounts that wait for replies of the coordinator, and the types of these.
+    WAITING = ["phoneCheck", "phoneStart", "verificationCall", "revocation", "grantRevocation", "erasure"]
+    REPLIES = ["VerificationStarted", "VerificationApproved", "VerificationStatus", "VerificationCanceled", "OperationStarted",
+               "OperationStatus", "NumberForgotten", "ErrorReply"]
 
-    def __init__(self, seed, queues, reply_queue, run):
+    def __init__(self, seed, queues, reply_queues, run):
+        """- `reply_queues`: the sender's, and one that commands to accounts name which come from the gateway's user."""
         self.random = random.Random(seed)
-        self.queues, self.reply_queue, self.run = queues, reply_queue, run
+        self.queues, self.reply_queues, self.run = queues, reply_queues, run
         self.number = 0
+        self.seals = Seals(self.random.randrange(1, 2**255))
+        bindings = json.loads((stack.ROOT / "Config/rabbitmq/definitions.json").read_text())["bindings"]
+        self.commands = {queue: [one["routing_key"] for one in bindings if one["source"] == "countersign.commands"
+                                 and one["destination"] == queue] for queue in queues}
 
     def next(self):
         number = self.number
         self.number += 1
         queue = self.random.choice(self.queues)
-        exchange, key, kind, body = self.good(queue)
         identifier = f"{self.run}.{number}"
+        exchange, key, kind, body = self.good(queue, identifier)
         message = Message(number, queue, exchange, key, b"", {
             "content_type": "application/json", "delivery_mode": 2, "message_id": identifier, "correlation_id": identifier,
-            "reply_to": self.reply_queue, "timestamp": int(datetime.datetime.now().timestamp()), "type": kind,
+            "reply_to": self.reply_queues[0], "timestamp": int(datetime.datetime.now().timestamp()), "type": kind,
             "app_id": "hostile", "user_id": "operator", "headers": {MARK: number}})
         if queue == "coordinator.results":
             job = f"{identifier}.{self.OWN_JOBS.get(kind, 'sms')}.1"
@@ -158,6 +203,14 @@ class Generator:
             # As redriven: the operator's word about whose job it was is believed.
             message.fields["headers"]["x-sender"] = "coordinator"
             message.is_answerable = False
+        elif queue in ("accounts.replies", "webhook.events"):
+            if queue == "accounts.replies":
+                message.fields["correlation_id"] = f"{self.random.choice(self.WAITING)}/{identifier}"
+            del message.fields["reply_to"]
+            message.fields["headers"]["x-sender"] = "coordinator"
+            message.is_answerable = False
+        elif queue == "accounts.commands" and self.random.random() < 0.5:
+            message.fields["reply_to"], message.fields["headers"]["x-sender"] = self.reply_queues[1], "gateway"
         for _ in range(self.random.choice([0, 1, 1, 2, 3])):
             body = self.change_values(message, body)
         message.body = json.dumps(body, ensure_ascii=self.random.random() < 0.5).encode(errors="surrogatepass")
@@ -170,7 +223,16 @@ class Generator:
 
     # Good messages
 
-    def good(self, queue):
+    def good(self, queue, identifier):
+        if queue == "accounts.replies":
+            return self.described("", queue, "replies", identifier)
+        if queue == "webhook.events":
+            events = [name for name in contract.DOCUMENT["channels"] if name.startswith("event.")]
+            channel = self.random.choice(events)
+            return self.described("countersign.events", channel.removeprefix("event."), channel, identifier)
+        if self.commands[queue] and (queue != "coordinator.commands" or self.random.random() < 0.5):
+            name = self.random.choice(self.commands[queue])
+            return self.described("countersign.commands", name, f"command.{name}", identifier)
         deadline = in_seconds(20)
         number = f"+4915{self.random.choice([10, 11, 12])}{self.random.randrange(1_000_000, 9_999_999)}"
         secret = self.random.choice(["482913", sealed(b'{"alg":"dir","enc":"A256GCM","kid":"dev-1"}')])
@@ -204,9 +266,65 @@ class Generator:
             "apple.revoke": {"app": "com.example.app", self.random.choice(
                 ["refreshToken", "accessToken", "authorizationCode"]): secret},
             "mail.relay": {"to": "nobody@hostile.example", "subject": "Hello", "text": "Good day."},
+            "mail.forget": {"addresses": ["nobody@hostile.example"], "knownBefore": in_seconds(-60)},
         }[queue]
         kind = "sms.dispatch" if queue == "sms.bulk" else queue
         return "countersign.jobs", queue, f"{kind}.v1", {**body, "deadline": deadline}
+
+    def described(self, exchange, key, channel, identifier):
+        """One of a channel, as its schema has it."""
+        messages = contract.DOCUMENT["channels"][channel]["messages"]
+        message = messages[self.random.choice(self.REPLIES if channel == "replies" else list(messages))]
+        while "$ref" in message:
+            message = asyncapi_rules.resolved(contract.DOCUMENT, message)
+        body = self.sample(message["payload"])
+        if key in self.SETTINGS:
+            body["project"] = "hostile"
+        header = {"messageType": message["name"], "messageID": identifier}
+        if "replyKey" in body:
+            header |= {"bound": "replyKey", "replyKey": encoded(hashlib.sha256(body["replyKey"].encode()).digest())}
+        return exchange, key, message["name"], self.with_seals(body, header)
+
+    def with_seals(self, value, header):
+        if isinstance(value, bytes):
+            return self.seals.seal(value, self.random.randbytes(12), **header)
+        if isinstance(value, dict):
+            return {name: self.with_seals(part, header) for name, part in value.items()}
+        return value
+
+    def sample(self, schema, name=""):
+        """A value of a schema. What is to be sealed is bytes."""
+        if "$ref" in schema:
+            if schema["$ref"].endswith("/SealedSecret"):
+                return self.sealed_text(name)
+            if schema["$ref"].endswith("/ReplyKey"):
+                return json.dumps(self.seals.key | {"kid": "hostile"})
+            return self.sample(asyncapi_rules.resolved(contract.DOCUMENT, schema), name)
+        for word in ("enum", "examples"):
+            if word in schema:
+                return copy.deepcopy(self.random.choice(schema[word]))
+        kind = schema.get("type")
+        if kind == "object":
+            required = schema.get("required", [])
+            return {name: self.sample(part, name) for name, part in schema.get("properties", {}).items()
+                    if name in required or self.random.random() < 0.5}
+        if kind == "array":
+            return [self.sample(schema["items"], name) for _ in range(self.random.randrange(3))]
+        if kind == "string":
+            return in_seconds(self.random.choice([-3600, 60])) if schema.get("format") == "date-time" else self.random.choice(self.WORDS)
+        return self.random.random() < 0.5 if kind == "boolean" else self.random.choice([1, 10, 200])
+
+    def sealed_text(self, name):
+        if name not in self.SEALED:
+            return self.random.choice(self.WORDS).encode()
+        inner = Message(0, "", "", "", b"", {})
+        value = self.sample({"$ref": f"#/components/schemas/{self.random.choice(self.SEALED[name])}"})
+        for _ in range(self.random.choice([0, 0, 1, 2])):
+            value = self.change_values(inner, value)
+        inner.body = json.dumps(value).encode(errors="surrogatepass")
+        if self.random.random() < 0.2:
+            self.change_bytes(inner)
+        return inner.body[:60_000]
 
     def result(self):
         if self.random.random() < 0.2:
