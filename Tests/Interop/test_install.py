@@ -24,6 +24,8 @@ ETC = "/etc/countersign"
 SECRETS = f"{ETC}/secrets"
 APP = "com.example.installed"
 ROOTS = ["etc", "usr/local", "var/lib/countersign", *(f"var/lib/countersign-{name}" for name in INSTALLED)]
+# What lintian says of the packages of a test: a maintainer of nowhere, and the way of debug builds to the libraries of Swift.
+LINTIAN_EXPECTS = ["bogus-mail-host", "bogus-mail-host-in-debian-changelog", "custom-library-search-path"]
 ONLY_ROOT = unittest.skipUnless(os.geteuid() == 0, "only root installs")
 
 
@@ -319,6 +321,15 @@ class PackageTest(unittest.TestCase):
             raise RuntimeError(done.stdout + done.stderr)
         files = cls.packages.glob(f"countersign*_{version}_*.deb")
         return {file.name.partition("_")[0].removeprefix("countersign-"): file for file in files}
+
+    @unittest.skipUnless(shutil.which("lintian"), "there is no lintian")
+    def test_lintian_finds_no_error(self):
+        """Packages of all kinds: those of the other processes are made as the gateway's."""
+        done = subprocess.run(
+            ["lintian", "--allow-root", "--fail-on", "error", "--suppress-tags", ",".join(LINTIAN_EXPECTS),
+             *[self.first[name] for name in ["countersign", "common", "gateway"]]],
+            capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def dpkg(self, *arguments):
         code, said = self.machine.run("dpkg", "--no-triggers", *arguments)
