@@ -3,6 +3,8 @@
 
 # Debian has the first six.
 readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient schemathesis aiopenapi3)
+# How the programs and tests are built that are run.
+TEST_BUILD=(--build-tests)
 # Test cases that run at once, by the variable of Swift Testing, which starts all of them otherwise: two thousand then wait for
 # the same few threads, and no answer over a socket comes in time.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$((2 * $(nproc)))
@@ -83,7 +85,7 @@ ENV
 # Removes what an earlier run has left, and decides how many stacks there are, and where.
 tests_prepare() {
   tests_clean_up
-  TEST_BINARIES=$(swift build --show-bin-path)
+  TEST_BINARIES=$(swift build "${TEST_BUILD[@]}" --show-bin-path)
   TEST_STACKS=$(tests_stacks)
   TEST_BASE=$(tests_port_base $((TEST_PORTS * (TEST_STACKS + 1))))
 }
@@ -255,10 +257,11 @@ tests_start_stacks() {
   fi
 }
 
-# Runs the interop tests, spread over stacks of their own.
-#   tests_run_interop sqlite|postgresql
+# Runs the interop tests, all or some modules, spread over stacks of their own.
+#   tests_run_interop sqlite|postgresql [MODULE...]
 tests_run_interop() {
   local store=$1 log=$TEST_RUN/log/interop-$1 names status=0
+  shift
   tests_python || return 0
   mail_python
   mapfile -t names < <(seq "$TEST_STACKS")
@@ -266,13 +269,17 @@ tests_run_interop() {
   tests_start_stacks "$store" "${names[@]}"
   step "Running the interop tests (Python, pika; $store)"
   mkdir -p "$log"
-  tests_interop_modules "$store" >"$log/modules"
+  if (($# > 0)); then printf '%s\n' "$@"; else tests_interop_modules "$store"; fi >"$log/modules"
   tests_run_modules "$log" "${names[@]/#/$TEST_RUN/$store-}" || status=$?
   tests_stop_stacks || STOP_STATUS=1
   tests_note interop "$status" "$(cat "$log/skipped")" \
     "$store: $(cat "$log/tests") tests in $(wc -l <"$log/seconds.txt") modules, failed: $(wc -l <"$log/failed")"
   if [[ -s $log/failed ]]; then tests_run_alone "$store"; fi
 }
+
+# Prints what a module tells of its loads: verifications and sign-ins, and those that were lost.
+#   tests_print_loads sqlite|postgresql MODULE
+tests_print_loads() { grep -E '^ +[0-9]+ (of [0-9]+ approved|sign-ins)' "$TEST_RUN/log/interop-$1/$2.log" || true; }
 
 # Runs the modules that LOG_DIRECTORY/modules names.
 #   tests_run_modules LOG_DIRECTORY STACK...

@@ -1,6 +1,6 @@
 public import SQLite
 
-#if DEBUG
+#if DEBUG || COUNTERSIGN_PLANTED_STEP
   import Glibc
 #endif
 
@@ -108,7 +108,7 @@ public enum ServiceSchema {
 }
 
 /// A step of the tables as a later version may have one, which a test has debug builds make. Release builds do not have
-/// it.
+/// it, but for those of `deploy/test --upgrade`.
 enum PlantedStep {
   /// The same SQL for both stores: a column that rows of the version before leave empty, and a table.
   private static let script = """
@@ -116,7 +116,7 @@ enum PlantedStep {
     CREATE TABLE store_planted (number integer PRIMARY KEY);
     """
 
-  #if DEBUG
+  #if DEBUG || COUNTERSIGN_PLANTED_STEP
     static let scripts = getenv("COUNTERSIGN_PLANTED_STEP") == nil ? [] : [script]
   #else
     static let scripts: [String] = []
