@@ -8,8 +8,10 @@ import unittest
 import simulator
 import stack
 from countersign_client import Client
+from gateway_client import PROJECT, send
 from process import Process, countersign
 from samples import in_seconds, new_number
+from service_accounts import ServiceAccount
 from test_mail import parsed, received
 
 DECLARATIONS = """{
@@ -80,6 +82,15 @@ class SMSTest(unittest.TestCase):
         for variables, field in [(None, "variables.shop"), ({"shop": "A", "city": "B"}, "variables.city")]:
             error = self.client.refused("verification.start", {**body, "variables": variables})
             self.assertEqual((error.code, error.field), ("INVALID_ARGUMENT", field))
+        # HTTP gives none: the caller is told which is missing, and by whom it can be given.
+        url = stack.gateway_urls()[0]
+        token = ServiceAccount(self.addCleanup, "verifications").access_token(url)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        for variables, field, text in [({}, "app", "needs variables.shop"), ({"variables": {"shop": "A"}}, "variables", "not a field")]:
+            answer = send(url, "POST", f"/v1/projects/{PROJECT}/verifications", json.dumps(body | variables), headers)
+            problem = json.loads(answer.body)
+            self.assertEqual((answer.status, problem["field"]), (400, field), answer.body)
+            self.assertIn(text, problem["detail"])
         self.client.command("verification.start", {**body, "variables": {"shop": "Corner"}})
         text = simulator.message(number)["body"]
         code = simulator.code(text)

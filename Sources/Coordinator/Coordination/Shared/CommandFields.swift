@@ -57,7 +57,8 @@ enum CommandFields {
     }
     if let name = app.startVariables.first(where: { given[$0] == nil && app.variables[$0] == nil }) {
       throw APIError(
-        .invalidArgument, "variables.\(name) is missing: the app's SMS needs it", field: "variables.\(name)")
+        .invalidArgument, "variables.\(name) is missing: the app's SMS needs it", field: "variables.\(name)",
+        reason: "MISSING_VARIABLE")
     }
     return given
   }

@@ -19,6 +19,8 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   case requester = "NOT_A_REQUESTER"
   /// The coordinator trusts the callers of the app, which HTTP cannot vouch for.
   case trustedApp = "TRUSTED_OVER_HTTP"
+  /// The SMS of the app needs variables that only a service's `verification.start` gives.
+  case variables = "MISSING_VARIABLE"
   /// The service is not in development mode.
   case development = "DEVELOPMENT_ONLY"
   /// A command of the gateway breaks the contract.
@@ -44,6 +46,7 @@ enum Misconfiguration: String, Sendable, CaseIterable {
     switch reason {
     case Self.check.rawValue, "START_REFUSED", "VERIFICATION_REFUSED": self = .check
     case Self.trustedApp.rawValue: self = .trustedApp
+    case Self.variables.rawValue: self = .variables
     case Self.development.rawValue, "NOT_IN_DEVELOPMENT": self = .development
     case _ where reason.hasPrefix("\(Self.seal.rawValue)_"): self = .seal
     default: return nil
@@ -78,6 +81,8 @@ enum Misconfiguration: String, Sendable, CaseIterable {
     case .requester:
       "add the gateway's user of the broker to 'requesters' of the service, and to 'gateways' of the coordinator"
     case .trustedApp: "set 'verification' of the app at the coordinator to push, recaptcha or audit"
+    case .variables:
+      "give each of the app's 'startVariables' a value in its 'variables' at the coordinator: calls over HTTP give none"
     case .development: "set 'development' of accounts and coordinator to true, too"
     case .command: "run the same version of the gateway and of the service behind it"
     }

@@ -208,6 +208,10 @@ struct VerificationsTests {
     for field in ["purpose", "subject", "code", nil] {
       #expect(try await refused(APIError(.invalidArgument, "is unknown", field: field)).code == .internalError)
     }
+    let reason = "MISSING_VARIABLE"
+    let told = try await refused(APIError(.invalidArgument, "x", field: "variables.shop", reason: reason))
+    #expect(told.code == .invalidArgument && told.field == "app" && told.reason == reason)
+    #expect(told.message.contains("needs variables.shop") && told.message.contains("'variables' of the app"))
   }
 
   @Test func `An answer is believed from the coordinator, about what was asked`() async throws {

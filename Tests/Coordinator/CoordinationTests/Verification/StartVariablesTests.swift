@@ -60,6 +60,7 @@ import Testing
     let bench = try await Bench(rules())
     let error = try await bench.error(start(variables))
     #expect(error.code == .invalidArgument && error.field == field)
+    #expect(error.reason == (text.contains("is missing") ? "MISSING_VARIABLE" : nil))
     #expect(error.message.contains(text), "\(error.message)")
     #expect(try bench.jobs().isEmpty)
   }

@@ -98,6 +98,8 @@ import Testing
       (APIError(.internalError, "x", reason: "CHECK_REFUSED"), "CHECK_REFUSED", 500),
       (APIError(.internalError, "x", reason: "START_REFUSED"), "CHECK_REFUSED", 500),
       (APIError(.internalError, "x", reason: "VERIFICATION_REFUSED"), "CHECK_REFUSED", 500),
+      (APIError(.invalidArgument, "x", field: "variables.s", reason: "MISSING_VARIABLE"), "MISSING_VARIABLE", 500),
+      (APIError(.internalError, "x", reason: "MISSING_VARIABLE"), "MISSING_VARIABLE", 500),
       (APIError(.operationNotAllowed, "x", field: "user_id"), "NOT_A_REQUESTER", 500),
       (APIError(.invalidArgument, "x", reason: "MESSAGE_ID_REUSED"), "INVALID_COMMAND", 500),
       (APIError(.operationNotAllowed, "x", field: "app", reason: "TRUSTED_OVER_HTTP"), "TRUSTED_OVER_HTTP", 400),

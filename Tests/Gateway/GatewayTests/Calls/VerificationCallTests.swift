@@ -124,6 +124,7 @@ import Testing
   @Test(
     arguments: [
       (APIError(.invalidPhoneNumber, "d"), 400), (APIError(.invalidArgument, "d", field: "client.ip"), 400),
+      (APIError(.invalidArgument, "d", field: "app", reason: "MISSING_VARIABLE"), 400),
       (APIError(.invalidAccessToken, "d", field: "bearer"), 401),
       (APIError(.insufficientPermission, "d", field: "bearer"), 403), (APIError(.operationNotAllowed, "d"), 403),
       (APIError(.invalidSessionInfo, "d"), 404), (APIError(.sessionExpired, "d"), 409),

@@ -99,6 +99,12 @@ extension APIError {
       self = APIError(
         .invalidArgument, "the idempotency key was used for another request: give every request a key of its own",
         field: "idempotencyKey", reason: "IDEMPOTENCY_KEY_REUSED")
+    // The command has no variables: the service can choose another app, or have this one's configuration corrected.
+    case .invalidArgument where error.reason == "MISSING_VARIABLE":
+      self = APIError(
+        .invalidArgument,
+        "app has an SMS that needs \(error.field ?? "variables"), and HTTP gives none: give it a value in 'variables' of the app, in the coordinator's configuration",
+        field: "app", reason: error.reason)
     case .invalidArgument where !Self.fieldsOfServices.contains(error.field ?? ""):
       self = APIError(
         .internalError,
