@@ -202,6 +202,17 @@ struct Run {
     #expect(wrong.error.contains("did you mean signIn?"))
   }
 
+  @Test func `A check repeats app, purpose and subject of the code`() async {
+    let backend = FakeBackend(reply: .failure(CommandLineError(.unavailable, "nobody answers")))
+    _ = await Run(
+      backend, "verify", "check", "v1", "123456", "--app", "com.example.app", "--purpose", "secondFactorSignIn",
+      "--subject", "account-1")
+    let sent = backend.sent.withLock { $0.first } ?? ""
+    for part in [#""app":"com.example.app""#, #""purpose":"secondFactorSignIn""#, #""subject":"account-1""#] {
+      #expect(sent.contains(part), "\(part)")
+    }
+  }
+
   @Test func `Start prints the reply as JSON`() async {
     let run = await Run(FakeBackend(reply: .success(Self.started)), "--json", "verify", "start", "+14155550123")
     #expect(run.output == Self.started.json() + "\n")

@@ -287,7 +287,9 @@ import Testing
     try directory.write(text.replacing("secrets/AuthKey_ABC1234567.p8", with: "key.p8"), to: "worker.json5")
     let loaded = try PushWorkerConfiguration.load(
       file: directory.path + "/worker.json5",
-      environment: ["COUNTERSIGN_BROKER_URL": "amqp://u:p@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
+      environment: [
+        "COUNTERSIGN_BROKER_PASSWORD_FILE": directory.path + "/secret", "COUNTERSIGN_ALLOW_NO_KEYS": "true",
+      ])
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
     #expect(loaded.content.apps.map(\.bundleID) == ["com.example.app"])
   }

@@ -82,7 +82,7 @@ import Testing
     let loaded = try RevocationWorkerConfiguration.load(
       file: Samples.configDirectory + "/revocation-worker.json5",
       environment: [
-        "COUNTERSIGN_BROKER_URL": "amqp://u:p@127.0.0.1/",
+        "COUNTERSIGN_BROKER_PASSWORD_FILE": try directory.write("sesame", to: "password"),
         "COUNTERSIGN_KEYS_FILE": directory.path + "/keys.json",
         "COUNTERSIGN_LANES_0_KEY_FILE": directory.path + "/key.p8",
       ])

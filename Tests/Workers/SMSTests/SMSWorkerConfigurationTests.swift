@@ -378,7 +378,7 @@ import Testing
     let loaded = try SMSWorkerConfiguration.load(
       file: file,
       environment: [
-        "COUNTERSIGN_LANES_0_PASSWORD_FILE": secret, "COUNTERSIGN_BROKER_URL": "amqp://u:p@localhost/",
+        "COUNTERSIGN_LANES_0_PASSWORD_FILE": secret, "COUNTERSIGN_BROKER_PASSWORD_FILE": secret,
         "COUNTERSIGN_ALLOW_NO_KEYS": "true",
       ])
     let dispatcher = try SMSDispatcher(loaded.content, keys: nil)
