@@ -2,6 +2,8 @@
 public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   /// The connection and its channel are open and prepared, at this host of the broker.
   case connected(BrokerHost)
+  /// The broker has taken the login over TLS. Ends of the certificates, seconds since 1970.
+  case certificates([BrokerCertificate: Int64], at: BrokerHost)
   /// The attempt at this host failed or the connection to it was lost. The next attempt, at the next host, follows after
   /// `retryIn`.
   case disconnected(AMQPError, at: BrokerHost, retryIn: Duration)
@@ -25,6 +27,7 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .connected(let host): "connected to \(host)"
+    case .certificates(_, let host): "TLS is up with \(host)"
     case .disconnected(let error, let host, let delay):
       "disconnected from \(host) (\(error)), next attempt in \(delay)"
     case .channelReopened(let error): "channel closed by the broker (\(error)) and opened again"
@@ -37,6 +40,13 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
     case .stopped: "stopped"
     }
   }
+}
+
+/// Certificate of one side of a TLS connection to the broker.
+public enum BrokerCertificate: String, Sendable, Hashable {
+  case broker
+  /// Ours, if the broker requires one.
+  case client
 }
 
 /// Status of a connection, for readiness checks.

@@ -17,6 +17,9 @@ public final class PostgreSQLSession {
   /// Requests that this body has made and the server has answered.
   public var roundTrips: Int { link.roundTrips - roundTripsBefore }
 
+  /// The server, and the end of the certificate that it has shown, seconds since 1970. `nil` without TLS.
+  public var certificate: (server: ServerAddress, end: Int64)? { link.certificateEnd.map { (link.address, $0) } }
+
   init(_ link: ServerLink, generation: Int, isTransaction: Bool) {
     self.link = link
     self.generation = generation

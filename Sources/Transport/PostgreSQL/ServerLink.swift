@@ -73,9 +73,15 @@ final class ServerLink {
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
     // Without a password the login goes no further.
     try? proceed(handle, address, closing, until: deadline) { cpostgresql_certificate_end($0) >= 0 }
+    return certificateEnd(handle)
+  }
+
+  private static func certificateEnd(_ handle: OpaquePointer) -> Int64? {
     let end = cpostgresql_certificate_end(handle)
     return end >= 0 ? end : nil
   }
+
+  var certificateEnd: Int64? { Self.certificateEnd(handle) }
 
   private static func begin(_ parameters: ConnectionParameters) -> OpaquePointer? {
     var keywords = parameters.settings.map { strdup($0.keyword) } + [nil]

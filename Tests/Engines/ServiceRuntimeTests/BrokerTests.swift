@@ -131,6 +131,11 @@ import Testing
       sink.events.map { $0.metadata["broker"] } == [
         .string("amqp://me@localhost:5672/v"), .string("amqp://me@127.0.0.1:5673/v"),
       ])
+    observe(.certificates([.broker: 1_800_000_000, .client: 1_900_000_000], at: other))
+    for (certificate, end) in [("broker", 1_800_000_000), ("broker client", 1_900_000_000)] {
+      let series = "countersign_certificate_expires_seconds{certificate=\"\(certificate)\",host=\"\(other)\"} \(end)"
+      #expect(context.metrics.render().contains(series))
+    }
     observe(.connected(other))
     observe(.blocked(reason: "disk"))
     #expect(sink.events.last?.metadata["broker"] == .string("amqp://me@127.0.0.1:5673/v"))

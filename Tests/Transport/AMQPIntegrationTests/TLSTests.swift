@@ -120,7 +120,7 @@ extension WithBroker {
     @Test func `Messages go through`() async throws {
       try await withListener { endpoint, _ in
         try await Broker.withQueue { queue, _ in
-          try await withPublisher(endpoint: endpoint) { publisher, _ in
+          try await withPublisher(endpoint: endpoint) { publisher, log in
             try await withConsumer(queue, endpoint: endpoint) { consumer, _ in
               let body = [UInt8](repeating: 5, count: 200_000)
               let outcomes = try await publisher.publish(
@@ -128,6 +128,12 @@ extension WithBroker {
                   Publication(message: Message(messageID: "\($0)", body: body), exchange: "", routingKey: queue)
                 })
               #expect(outcomes.allSatisfy { $0 == .confirmed })
+              guard case .certificates(let ends, endpoint.hosts[0])? = log.all.first, let end = ends[.broker] else {
+                Issue.record("no certificate: \(log.all)")
+                return
+              }
+              let days = (Double(end) - Date.now.timeIntervalSince1970) / 86_400
+              #expect(ends.count == 1 && days > 1.9 && days < 2.1)
               var count = 0
               while count < 50, let deliveries = await consumer.next() {
                 for delivery in deliveries {

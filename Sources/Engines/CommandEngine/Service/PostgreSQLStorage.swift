@@ -28,6 +28,9 @@ struct PostgreSQLStorage: ServiceStorage {
     let logger = context.logger.with(["database": endpoint.description])
     var options = PostgreSQLStoreOptions(settings.options)
     (options.kind, options.host, options.logger) = (kind, context.clock, logger)
+    options.onCertificate = { [gauge = CertificateMetric.gauge(in: context.metrics)] server, end in
+      gauge.with("database", server.description).set(Double(end))
+    }
     let store = try await wait.run(logger: logger, end: startError) { [options] () throws(StoreError) in
       try await PostgreSQLStore.open(endpoint, options: options)
     }

@@ -60,7 +60,10 @@ public final class PostgreSQLStore: Store {
     self.owner = owner
     let connection = try PostgreSQLConnection(
       endpoint, options: options.connections,
-      prepare: { session throws(StoreError) in try owner.begin(session) })
+      prepare: { session throws(StoreError) in
+        if let (server, end) = session.certificate { options.onCertificate(server, end) }
+        try owner.begin(session)
+      })
     self.connection = connection
     readers = try PostgreSQLConnection(readersOf: endpoint, options: options.connections)
     heartbeat = Task { [interval = options.heartbeat] in await Self.beat(connection, clock, every: interval) }

@@ -12,6 +12,8 @@ public struct PostgreSQLStoreOptions: Sendable {
   public var host: any WallClock = SystemClock()
   /// Is told when the clocks of host and server differ, and when the server's is set.
   public var logger: Logger?
+  /// Is told the server and the end of its certificate, seconds since 1970, at each session that begins over TLS.
+  public var onCertificate: @Sendable (ServerAddress, Int64) -> Void = { _, _ in }
   /// Age of the session's last answer from which nothing is published: well below the time in which the server finds a
   /// dead host, and others may claim what it had in hand.
   public var longestSilence = Duration.seconds(5)

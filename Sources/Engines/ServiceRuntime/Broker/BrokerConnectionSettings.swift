@@ -58,6 +58,7 @@ public struct BrokerConnectionSettings: Sendable {
       "countersign_broker_channels_renewed_total",
       "Channels that were replaced because the broker refused a publication.", labels: ["connection"]
     ).with(role)
+    let certificates = CertificateMetric.gauge(in: context.metrics)
     let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clocks.monotonic)
     let current = Mutex<BrokerHost?>(nil)
     return { event in
@@ -69,6 +70,10 @@ public struct BrokerConnectionSettings: Sendable {
       case .connected(let host):
         connected.set(1)
         inUse.with(role, host.description).set(1)
+      case .certificates(let ends, let host):
+        for (certificate, end) in ends {
+          certificates.with(certificate == .broker ? "broker" : "broker client", host.description).set(Double(end))
+        }
       case .disconnected(let error, let host, _):
         connected.set(0)
         inUse.with(role, host.description).set(0)

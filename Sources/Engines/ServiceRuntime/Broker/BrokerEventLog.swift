@@ -6,6 +6,8 @@ enum BrokerEventLog {
     switch event {
     case .connected:
       logger.info("connected to the broker")
+    case .certificates:
+      break
     case .disconnected(let error, _, let retryIn):
       let advice = advice(error)
       logger.log(

@@ -99,6 +99,7 @@ actor ConnectionActor {
     do {
       let link = try AMQPLink.open(endpoint.at(rotation.host), options, within: rotation.timeout(options))
       rotation.loggedIn()
+      if !link.certificateEnds.isEmpty { onEvent(.certificates(link.certificateEnds, at: rotation.host)) }
       let session = AMQPSession(
         link: link, queue: executor.queue,
         onReadable: { [weak self] in self?.assumeIsolated { $0.turn(reads: true) } },

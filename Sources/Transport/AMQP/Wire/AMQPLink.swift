@@ -22,6 +22,7 @@ final class AMQPLink {
   let watchdog: Watchdog
   /// OpenSSL writes to it whenever it verifies a certificate.
   private let trust: Trust?
+  var certificateEnds: [BrokerCertificate: Int64] { trust?.certificateEnds ?? [:] }
   let pool: UnsafeMutablePointer<amqp_pool_t>
   var assembler: FrameAssembler
   var texts = RepeatedTexts()

@@ -1,7 +1,8 @@
 import CountersignCRabbitMQ
 import Glibc
 
-/// Sets up the verification of the broker's certificate and keeps the reason when it fails.
+/// Sets up the verification of the broker's certificate, and keeps the reason when it fails, and the ends of both sides'
+/// certificates.
 ///
 /// The library's own host name check does not support IP addresses and hides the reason of a refusal, so OpenSSL checks
 /// the name along with the chain (X509_VERIFY_PARAM_set1_host), and its callback records the reason.
@@ -9,20 +10,26 @@ final class Trust {
   private let settings: TLSSettings
   private let host: String
   /// Written by OpenSSL's callback, which runs on this thread during the handshake.
-  private let result: UnsafeMutablePointer<Int32>
+  private let verdict: UnsafeMutablePointer<Verdict>
+  private var clientEnd: Int64?
 
   init(settings: TLSSettings, host: String) {
     self.settings = settings
     self.host = host
-    result = .allocate(capacity: 1)
-    result.initialize(to: X509_V_OK)
+    verdict = .allocate(capacity: 1)
+    verdict.initialize(to: Verdict())
   }
 
-  deinit { result.deallocate() }
+  deinit { verdict.deallocate() }
 
   var refusal: String? {
-    guard result.pointee != X509_V_OK else { return nil }
-    return String(cString: X509_verify_cert_error_string(Int(result.pointee)))
+    guard verdict.pointee.result != X509_V_OK else { return nil }
+    return String(cString: X509_verify_cert_error_string(Int(verdict.pointee.result)))
+  }
+
+  /// Ends of the certificates of this handshake, seconds since 1970. The broker's is known where it was verified.
+  var certificateEnds: [BrokerCertificate: Int64] {
+    [.broker: verdict.pointee.end, .client: clientEnd].compactMapValues { $0 }
   }
 
   /// `self` must live until the handshake is over.
@@ -36,9 +43,10 @@ final class Trust {
     if settings.verifyPeer {
       try loadAuthorities(socket, context)
       if settings.verifyHostname { try requireHost(context) }
-      SSL_CTX_set_cert_verify_callback(context, keepVerifyResult, result)
+      SSL_CTX_set_cert_verify_callback(context, keepVerdict, verdict)
     }
     try loadCertificate(socket)
+    clientEnd = endOfValidity(SSL_CTX_get0_certificate(context))
   }
 
   private func loadAuthorities(_ socket: OpaquePointer, _ context: OpaquePointer) throws(AMQPError) {
@@ -68,9 +76,22 @@ final class Trust {
   }
 }
 
-/// Verifies as OpenSSL does by default, and stores the result at `argument`.
-private func keepVerifyResult(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+private struct Verdict {
+  var result = X509_V_OK
+  var end: Int64?
+}
+
+/// Seconds since 1970.
+private func endOfValidity(_ certificate: OpaquePointer?) -> Int64? {
+  var end = tm()
+  guard let certificate, ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1 else { return nil }
+  return Int64(timegm(&end))
+}
+
+/// Verifies as OpenSSL does by default, and stores the verdict at `argument`.
+private func keepVerdict(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
   let isTrusted = X509_verify_cert(store)
-  argument?.assumingMemoryBound(to: Int32.self).pointee = X509_STORE_CTX_get_error(store)
+  argument?.assumingMemoryBound(to: Verdict.self).pointee = Verdict(
+    result: X509_STORE_CTX_get_error(store), end: endOfValidity(X509_STORE_CTX_get0_cert(store)))
   return isTrusted
 }
