@@ -20,12 +20,22 @@ public final class CrashMarks: Sendable {
   /// The header in which a quorum queue counts deliveries.
   static let deliveryCount = "x-delivery-count"
 
+  /// Order of redelivered messages.
+  public enum Order: Sendable, Hashable {
+    /// That of the queue, a step at a time.
+    case kept
+    /// The suspicious ones last, at most so many steps at once.
+    case any(stepsAtOnce: Int)
+
+    var stepsAtOnce: Int { if case .any(let count) = self { count } else { 1 } }
+  }
+
   /// The gate that first deliveries pass too.
   public let gate: TrialGate
   private let queue: String
   private let store: (any MarkStore)?
   private let window: Window
-  private let keepsOrder: Bool
+  private let order: Order
   private let trialPatience: TrialPatience
   private let clock: any WallClock
   private let logger: Logger
@@ -36,26 +46,24 @@ public final class CrashMarks: Sendable {
   /// - Parameters:
   ///   - queue: queue of the messages.
   ///   - store: store of the marks; `nil` when nothing outlives the process.
-  ///   - stepsAtOnce: maximum number of steps in progress.
-  ///   - keepsOrder: whether messages are processed in the order of the queue, where one step is in progress at a time.
-  ///     Otherwise the suspicious ones come last.
+  ///   - order: order of the messages.
   ///   - gate: gate of the process, except in tests.
   ///   - trial: maximum durations of a trial.
   ///   - clock: clock for the time of marks.
   ///   - logger: logger of crashes and faults.
   ///   - metrics: registry of the counters.
   public init(
-    queue: String, store: (any MarkStore)?, stepsAtOnce: Int, keepsOrder: Bool = false, gate: TrialGate = .process,
+    queue: String, store: (any MarkStore)?, order: Order, gate: TrialGate = .process,
     trial: TrialPatience = TrialPatience(), clock: any WallClock, logger: Logger, metrics: MetricsRegistry
   ) {
     self.queue = queue
     self.store = store
-    self.keepsOrder = keepsOrder
+    self.order = order
     self.gate = gate
     trialPatience = trial
     self.clock = clock
     self.logger = logger
-    window = Window(stepsAtOnce)
+    window = Window(order.stepsAtOnce)
     found = metrics.counter(
       "countersign_crash_marks_found_total",
       "Redelivered messages that a process was working on when it died.", labels: ["queue"]
@@ -73,7 +81,7 @@ public final class CrashMarks: Sendable {
   /// Marks without a store, which process one message at a time.
   public static func none(queue: String, clock: any WallClock, logger: Logger) -> CrashMarks {
     CrashMarks(
-      queue: queue, store: nil, stepsAtOnce: 1, gate: TrialGate(), clock: clock, logger: logger,
+      queue: queue, store: nil, order: .any(stepsAtOnce: 1), gate: TrialGate(), clock: clock, logger: logger,
       metrics: MetricsRegistry())
   }
 
@@ -151,7 +159,7 @@ extension CrashMarks {
         ? MarkPlan.treatment(redeliveries: Self.redeliveries(delivery)) : MarkPlan.treatment(standing)
     }
     let steps =
-      keepsOrder ? MarkPlan.stepsInOrder(treatments) : MarkPlan.steps(treatments, deaths: standings.map(\.deaths))
+      order == .kept ? MarkPlan.stepsInOrder(treatments) : MarkPlan.steps(treatments, deaths: standings.map(\.deaths))
     return steps.map { step in
       MarkedStep(
         treatment: step.treatment,

@@ -61,7 +61,7 @@ import Testing
 
   private static func marks(_ store: any MarkStore, _ bench: FlowBench) -> CrashMarks {
     CrashMarks(
-      queue: bench.queue, store: store, stepsAtOnce: 1, gate: TrialGate(), clock: bench.clock,
+      queue: bench.queue, store: store, order: .any(stepsAtOnce: 1), gate: TrialGate(), clock: bench.clock,
       logger: Logger(label: "test", sink: bench.logs), metrics: bench.registry)
   }
 

@@ -132,7 +132,8 @@ private final class Tally: Sendable {
     _ patience: Patience = .endless, quiet: Patience = .endless, store: (any MarkStore)?, atOnce: Int = 1
   ) -> CrashMarks {
     CrashMarks(
-      queue: "q", store: store, stepsAtOnce: atOnce, gate: gate, trial: TrialPatience(quiet: quiet, alone: patience),
+      queue: "q", store: store, order: .any(stepsAtOnce: atOnce), gate: gate,
+      trial: TrialPatience(quiet: quiet, alone: patience),
       clock: ManualClock(),
       logger: Logger(label: "test", sink: logs), metrics: registry)
   }

@@ -118,7 +118,7 @@ public struct EngineServices: Sendable {
   /// Marks of redelivered messages: one at a time, as batches are.
   private func marks(_ queue: String, keepsOrder: Bool = false) async throws -> CrashMarks {
     CrashMarks(
-      queue: queue, store: try await storage.marks(), stepsAtOnce: 1, keepsOrder: keepsOrder, clock: clock,
+      queue: queue, store: try await storage.marks(), order: keepsOrder ? .kept : .any(stepsAtOnce: 1), clock: clock,
       logger: context.logger, metrics: context.metrics)
   }
 }

@@ -43,7 +43,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     broker: WorkerBroker, instruments: WorkerInstruments, markStore: (any MarkStore)? = nil
   ) {
     let marks = CrashMarks(
-      queue: options.queue, store: markStore, stepsAtOnce: MarkedJobs.groupsAtOnce(lanes),
+      queue: options.queue, store: markStore, order: .any(stepsAtOnce: MarkedJobs.groupsAtOnce(lanes)),
       trial: TrialPatience(quiet: .lasting(MarkedJobs.quietPatience(lanes, options.rules))),
       clock: instruments.clocks.wall, logger: instruments.logger, metrics: instruments.metrics)
     self.init(

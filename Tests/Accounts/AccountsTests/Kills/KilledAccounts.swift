@@ -29,7 +29,7 @@ final class KilledAccounts {
     var isReport: Bool
   }
 
-  /// What reached the broker.
+  /// Messages that reached the broker.
   private final class Broker: Sendable {
     let arrived = Mutex<[Publication]>([])
   }

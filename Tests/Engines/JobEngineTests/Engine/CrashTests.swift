@@ -15,7 +15,7 @@ import Testing
     _ path: String, gate: TrialGate = TrialGate(), alone: Duration = CrashMarks.patience
   ) async throws -> CrashMarks {
     CrashMarks(
-      queue: "test.job", store: try await RecordMarks.open(path: path), stepsAtOnce: 4, gate: gate,
+      queue: "test.job", store: try await RecordMarks.open(path: path), order: .any(stepsAtOnce: 4), gate: gate,
       trial: TrialPatience(alone: .lasting(alone)), clock: ManualClock(start),
       logger: Logger(label: "marks", sink: MemorySink()), metrics: MetricsRegistry())
   }
