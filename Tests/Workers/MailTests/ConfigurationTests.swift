@@ -26,12 +26,18 @@ import Testing
     return problem { try load(text) }
   }
 
-  @Test func `It is valid and everything it names is there`() throws {
+  /// The file that ships, with a password.
+  private func loadShipped(_ environment: [String: String] = [:]) throws -> LoadedConfiguration<MailWorkerConfiguration>
+  {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     let secret = try directory.write("sesame", to: "password")
-    let loaded = try MailWorkerConfiguration.load(
-      file: file, environment: ["COUNTERSIGN_BROKER_PASSWORD_FILE": secret, "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
+    let own = ["COUNTERSIGN_BROKER_PASSWORD_FILE": secret, "COUNTERSIGN_ALLOW_NO_KEYS": "true"]
+    return try MailWorkerConfiguration.load(file: file, environment: environment.merging(own) { $1 })
+  }
+
+  @Test func `It is valid and everything it names is there`() throws {
+    let loaded = try loadShipped()
     #expect(loaded.content.lanes.map(\.lane.name) == ["submission"])
     #expect(loaded.content.lanes.first?.lane.callTimeout == .seconds(600))
     // It has no key, which the relay would not forgive.
@@ -41,11 +47,10 @@ import Testing
   @Test(arguments: [("sqlite", true), ("postgresql", false)])
   func `Hosts with a list each are told that one of them forgets an address`(ledger: String, isTold: Bool) throws {
     var environment = [
-      "COUNTERSIGN_BROKER_URL": "amqp://a:b@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true",
       "COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_LEDGER_TYPE": ledger,
     ]
     if ledger == "postgresql" { environment["COUNTERSIGN_LEDGER_URL"] = "postgresql://worker@127.0.0.1/countersign" }
-    let loaded = try MailWorkerConfiguration.load(file: file, environment: environment)
+    let loaded = try loadShipped(environment)
     #expect(loaded.warnings.contains { "\($0)".contains("forgotten on one of them only") } == isTold)
   }
 
