@@ -150,20 +150,24 @@ class ScriptTest(unittest.TestCase):
 
     def test_ports_are_free_ones_in_a_row(self):
         free = 'port_open() {{ (($1 == 5830 || $1 == {})); }}; tests_port_base 64'
-        self.assertEqual(script(free.format(6000)).stdout.strip(), "5854")
-        self.assertEqual(script(free.format(5900)).stdout.strip(), "5918")
+        self.assertEqual(script(free.format(6000)).stdout.strip(), "5858")
+        self.assertEqual(script(free.format(5900)).stdout.strip(), "5926")
         self.assertEqual(script(free.format(0), COUNTERSIGN_TEST_PORT_BASE="7000").stdout.strip(), "7000")
         full = script("port_open() { return 0; }; tests_port_base 32")
         self.assertEqual(full.returncode, 1)
         self.assertIn("COUNTERSIGN_TEST_PORT_BASE", full.stderr)
 
     def test_an_interrupted_run_ends_what_runs_beside_it(self):
+        self.interrupt()
+
+    def test_a_run_that_is_interrupted_before_it_has_noted_what_it_began_ends_it(self):
+        self.interrupt('set() { builtin set "$@"; [[ $1 != +m ]] || sleep 0.5; }; ')
+
+    def interrupt(self, delay=""):
         with tempfile.TemporaryDirectory(prefix="countersign-") as directory:
             (pathlib.Path(directory) / "log").mkdir()
-            # Leftovers are those of this working copy, and this test is not alone in it. The signal comes before the process is
-            # entered in TEST_BESIDE.
-            command = ('set() { builtin set "$@"; [[ $1 != +m ]] || sleep 0.5; }; '
-                       'tests_kill_leftovers() { :; }; work() { sleep 1000 & echo $!; wait; }; trap tests_interrupted EXIT; '
+            # Leftovers are those of this working copy, and this test is not alone in it.
+            command = (delay + 'tests_kill_leftovers() { :; }; work() { sleep 1000 & echo $!; wait; }; trap tests_interrupted EXIT; '
                        'tests_beside work; wait "${TEST_BESIDE[-1]}"')
             with start(command, TEST_RUN=directory) as running:
                 child = running.stdout.readline().strip()

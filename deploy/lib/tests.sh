@@ -421,9 +421,9 @@ tests_stop() {
   step "Stopping what the tests started"
   tests_unload
   # A signal may have come between the start of a process and its entry in TEST_BESIDE.
-  mapfile -t processes < <(jobs -p)
+  mapfile -t processes < <(printf '%s\n' "${TEST_BESIDE[@]}" && jobs -p)
   for process in "${processes[@]}"; do
-    # What has ended has no group, and what began outside tests_beside is in this script's.
+    # All that has ended has no group, and what began outside tests_beside is in this script's.
     if kill -TERM -- "-$process" 2>/dev/null; then wait "$process" || true; fi
   done
   tests_stop_stacks || status=1

@@ -116,7 +116,7 @@ extension Route {
   }
 
   /// Tenants are not offered: a call that names one is refused first.
-  private static func withoutTenants(_ implementation: @escaping Implementation) -> Implementation {
+  static func withoutTenants(_ implementation: @escaping Implementation) -> Implementation {
     { (call: Call) async throws(ProtocolError) -> CallAnswer in
       try call.body.checkTenant()
       return try await implementation(call)

@@ -45,6 +45,14 @@ import Testing
     #expect(fixture.services.problems == [] && !fixture.log.contains("secret1") && !fixture.log.contains("ya29"))
   }
 
+  @Test(
+    arguments: [path, path + ":signUp", CallFixture.v1 + "accounts:signUp", v3 + "signupNewUser"]
+      + ["lookup", "update", "delete"].map { "\(path):\($0)" })
+  func `A user of a tenant is refused`(path: String) async throws {
+    let json = #"{"tenantId":"t","localId":"local-1","email":"a@example.com","targetProjectId":"example"}"#
+    #expect(try await CallFixture().refusal(path, json, bearer: Self.bearer).status == 501)
+  }
+
   @Test func `A user is changed by its ID`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(ChangeAccount.self) { command, asked in

@@ -14,7 +14,7 @@ struct UserCalls: Sendable {
           "\(HostPrefix.identity)/v1/projects/{project}/accounts",
           "\(HostPrefix.identity)/v1/projects/{project}/accounts:signUp", "\(HostPrefix.identity)/v1/accounts",
           "\(HostPrefix.identity)/v1/accounts:signUp", "\(HostPrefix.relyingParty)/signupNewUser",
-        ], access: .administrator, waitsFor: .hashing, create),
+        ], access: .administrator, waitsFor: .hashing, Route.withoutTenants(create)),
       .administrators("lookUpUsers", .post, "/accounts:lookup", old: "getAccountInfo", lookUp),
       .administrators("updateUser", .post, "/accounts:update", old: "setAccountInfo", waitsFor: .hashing, update),
       .administrators("deleteUser", .post, "/accounts:delete", old: "deleteAccount", delete),
