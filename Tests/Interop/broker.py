@@ -31,7 +31,8 @@ def client(test, user):
 
 def channel(test, user):
     """A channel with confirms, whose connection ends with the test."""
-    connection = pika.BlockingConnection(pika.URLParameters(url(user)))
+    # A test may be silent for minutes.
+    connection = pika.BlockingConnection(pika.URLParameters(url(user) + "/%2F?heartbeat=0"))
     test.addCleanup(lambda: connection.is_open and connection.close())
     opened = connection.channel()
     opened.confirm_delivery()

@@ -152,7 +152,8 @@ class Rival:
 
 
 def link_under_kills(count, under_way, kills, kinds=(ApplePerson, FacebookPerson)):
-    """Has so many identities claimed, each by two accounts, while each of `kills` is called in turn; what happened, counted."""
+    """Has so many identities claimed, or more, each by two accounts, while each of `kills` is called in turn, once at least; what
+    happened, counted."""
     tally, over = collections.Counter(), threading.Event()
     problems = []
 
@@ -172,10 +173,14 @@ def link_under_kills(count, under_way, kills, kinds=(ApplePerson, FacebookPerson
         stack.callback(thread.join)
         stack.callback(over.set)
         thread.start()
-        calls = [pool.submit(lambda index=index: Rival(kinds[index % len(kinds)], Web(), tally).run()) for index in range(count)]
-        for call in concurrent.futures.as_completed(calls):
+        pending, begun = set(), 0
+        while pending or begun < count or tally["kills"] < len(kills):
+            while len(pending) < under_way and (begun < count or tally["kills"] < len(kills)):
+                pending.add(pool.submit(lambda index=begun: Rival(kinds[index % len(kinds)], Web(), tally).run()))
+                begun += 1
+            ended, pending = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
             # A process that did not start again leaves everybody waiting.
-            if error := next(iter(problems), call.exception()):
+            if error := next(iter(problems), next(filter(None, (call.exception() for call in ended)), None)):
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise error
     if problems:

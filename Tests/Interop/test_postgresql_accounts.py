@@ -33,7 +33,7 @@ RIVALS, UNDER_WAY = size(24, 400), size(8, 24)
 # So often a call is made that is refused because too much goes on, with as many seconds between.
 ATTEMPTS = 5
 PAUSE_SECONDS = 1
-# Longer than a session may be silent whose process publishes, and than the broker waits for one that hangs.
+# Longer than a session may be silent whose process publishes.
 FROZEN_SECONDS = 15
 # Users that are deleted while one process after the other stands still.
 DELETIONS = size(16, 200)
@@ -193,8 +193,8 @@ class AccountsTest(PairTest):
 
     def test_identities_that_two_accounts_claim(self):
         tally = link_under_kills(RIVALS, UNDER_WAY, [lambda process=process: self.kill(process) for process in self.processes])
-        print(f"\n  {RIVALS} identities: {dict(tally)}", flush=True)
-        self.assertGreater(tally["kills"], 0)
+        print(f"\n  at least {RIVALS} identities: {dict(tally)}", flush=True)
+        self.assertGreaterEqual(tally["kills"], len(self.processes))
 
 
 class FreezeTest(PairTest):
@@ -210,8 +210,8 @@ class FreezeTest(PairTest):
     def test_identities_that_two_accounts_claim(self):
         tally = link_under_kills(
             RIVALS, UNDER_WAY, [lambda process=process: self.freeze(process) for process in self.processes])
-        print(f"\n  {RIVALS} identities: {dict(tally)}", flush=True)
-        self.assertGreater(tally["kills"], 0)
+        print(f"\n  at least {RIVALS} identities: {dict(tally)}", flush=True)
+        self.assertGreaterEqual(tally["kills"], len(self.processes))
 
     def test_deletions(self):
         self.channel = broker.channel(self, "service")
@@ -224,8 +224,10 @@ class FreezeTest(PairTest):
             users = list(pool.map(lambda _: self.user(web), range(DELETIONS)))
             for process in self.processes:
                 self.take()
-                process.pause()
                 gone = [pool.submit(self.delete, web, users.pop()) for _ in range(DELETIONS // 3)]
+                # The others are in the middle.
+                concurrent.futures.wait(gone, return_when=concurrent.futures.FIRST_COMPLETED)
+                process.pause()
                 time.sleep(FROZEN_SECONDS)
                 process.resume()
                 for one in gone:

@@ -73,7 +73,7 @@ final class KilledAccounts {
           return
         }
       } while accounts.kills > 0
-      #expect(cut > 20)
+      #expect(cut > 10)
     }
   }
 
