@@ -77,7 +77,8 @@ extension ProtocolError {
     "CONFIGURATION_EXISTS": ProtocolError(
       status: 409, "CONFIGURATION_EXISTS", word: "ALREADY_EXISTS", reason: "duplicate"),
     "INVALID_GRANT": ProtocolError(
-      status: 400, "The assertion is not one of a service account, is too old, or is not for this address.",
+      status: 400,
+      "The assertion is not one of a service account, is too old, or is for an address that administrators.tokenURIs of accounts lacks.",
       reason: "invalid_grant"),
   ]
 
