@@ -135,9 +135,10 @@ class Siege:
             number = self.number(properties.message_id)
         if number is None:
             number = self.number(properties.correlation_id)
+        # Those of modules before this one would fill the window of unacknowledged ones.
+        channel.basic_ack(method.delivery_tag)
         if number is None:
             return
-        channel.basic_ack(method.delivery_tag)
         reason = headers.get("x-dead-reason")
         self.reasons[method.routing_key, reason] += 1
         if reason in EMPTY_REASONS or not headers.get("x-last-error"):
