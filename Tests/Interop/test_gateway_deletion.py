@@ -145,7 +145,7 @@ class DeletionTest(Assertions, unittest.TestCase):
             self.assertFalse(holds("coordinator", number))
         self.assertLess(broker.figures("mail.forget")["messages"], FORGOTTEN)
         self.assertTrue(any(holds("accounts", person.profile["email"]) for person in persons))
-        # What is kept is kept by a process that is killed, too.
+        # A process that is killed keeps it, too.
         self.restart("accounts")
         self.limit(None)
         for person in persons:

@@ -24,7 +24,7 @@ ETC = "/etc/countersign"
 SECRETS = f"{ETC}/secrets"
 APP = "com.example.installed"
 ROOTS = ["etc", "usr/local", "var/lib/countersign", *(f"var/lib/countersign-{name}" for name in INSTALLED)]
-# What lintian says of the packages of a test: a maintainer of nowhere, and the way of debug builds to the libraries of Swift.
+# Complaints of lintian about the packages of a test: a maintainer of nowhere, and the way of debug builds to the libraries of Swift.
 LINTIAN_EXPECTS = ["bogus-mail-host", "bogus-mail-host-in-debian-changelog", "custom-library-search-path"]
 ONLY_ROOT = unittest.skipUnless(os.geteuid() == 0, "only root installs")
 

@@ -3,7 +3,7 @@
 
 # Debian has the first six.
 readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient schemathesis aiopenapi3)
-# How the programs and tests are built that are run.
+# Options of the build of the programs and tests that are run.
 TEST_BUILD=(--build-tests)
 # Test cases that run at once, by the variable of Swift Testing, which starts all of them otherwise: two thousand then wait for
 # the same few threads, and no answer over a socket comes in time.

@@ -31,7 +31,7 @@ struct ReceivedEvent: Sendable, Hashable {
     guard let members = value.members else {
       throw ContractProblem(.invalidField, field: "body", "must be a JSON object")
     }
-    // What an operator publishes again has the ID that it had.
+    // An event that an operator publishes again keeps its ID.
     let user = envelope.userID == Topology.Users.operator ? envelope.statedSender : envelope.userID
     id = QueuedEvent.id(of: envelope.messageID, from: user ?? "")
     type = envelope.type
