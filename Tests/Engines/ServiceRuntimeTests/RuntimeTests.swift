@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import ServiceRuntime
@@ -31,7 +32,7 @@ import Testing
     let client = try HTTPClient()
     let answer = try await client.send(
       HTTPRequest(
-        method: "GET", url: "http://127.0.0.1:\(service.port)/runtime", timeouts: HTTPTimeouts(total: .seconds(50))))
+        method: "GET", url: "http://127.0.0.1:\(service.port)/runtime", timeouts: .patient))
     await client.shutdown()
     await service.stop()
     await service.run()

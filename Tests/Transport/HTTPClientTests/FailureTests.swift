@@ -118,7 +118,7 @@ struct FailureTests {
     ) { $0.hang() },
     Fault(
       testDescription: "total timeout within the answer", kind: .timedOut(.response),
-      timeouts: HTTPTimeouts(firstByte: .seconds(2), total: .seconds(4))
+      timeouts: HTTPTimeouts(connect: .patience, firstByte: .patience, total: .seconds(8))
     ) { peer in
       peer.write(half)
       peer.hang()

@@ -96,7 +96,7 @@ struct HTTP2Tests {
       let target = try #require(front.url.split(separator: ":").last.flatMap { UInt16($0) })
       let relay = Relay(to: target)
       let lane = try lane(
-        "https://localhost:\(relay.port)", front, connections: 1, answerTimeout: .seconds(5))
+        "https://localhost:\(relay.port)", front, connections: 1, answerTimeout: .seconds(20))
       #expect(await pushAll(lane, 0..<1) == ["accepted": 1])
       relay.freeze()
       #expect(await pushAll(lane, 1..<21) == ["accepted": 20])
