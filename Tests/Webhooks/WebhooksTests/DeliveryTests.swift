@@ -8,7 +8,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct DeliveryTests {
   @Test func `Each event is delivered once, in order for its subject, to each webhook that takes it`() async throws {
     try await WebhookBench.with { bench in
       let ids = [try await bench.add("verification.*"), try await bench.add("*"), try await bench.add("account.*")]

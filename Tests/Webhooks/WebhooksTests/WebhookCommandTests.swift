@@ -8,7 +8,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite(.timeLimit(.minutes(5))) struct WebhookCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct WebhookCommandTests {
   private func secret(_ added: WebhookAdded, _ id: String) throws -> String {
     let context = SealContext(
       messageType: WebhookAdded.type, messageID: id, recipient: AccountCommandFields.replyRecipient)

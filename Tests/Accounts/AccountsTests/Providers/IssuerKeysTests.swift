@@ -9,7 +9,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Keys of issuers", .timeLimit(.minutes(5))) struct IssuerKeysTests {
+@Suite("Keys of issuers", .timeLimit(.minutes(10))) struct IssuerKeysTests {
   let bench: ProviderBench
   let keys: IssuerKeys
 
