@@ -207,6 +207,20 @@ import Testing
     #expect(try KeysPublished(json: event.message.body).cookieKeys?.map(\.id) == [key.id])
   }
 
+  @Test func `Session cookies are an act once an hour for each administrator`() async throws {
+    let bench = try await bench()
+    let token = try await bench.accessToken()
+    for callers: [AccountsBench.Bearer] in [[.administrator, .token(token), .administrator], [.administrator]] {
+      let user = try await bench.signIn(custom: bench.signed(bench.customClaims()))
+      for caller in callers { #expect(try code(try await bench.cookie(user.idToken, by: caller)) == nil) }
+      bench.clock.advance(by: .seconds(3600))
+    }
+    let reply = try await bench.ask(ListActs(project: AccountsBench.project, limit: 200), user: "operator")
+    let made = try ActsListed(json: reply.body).acts.filter { $0.act == "session.createCookie" }
+    #expect(made.map(\.by).sorted() == [AccountsBench.email(), "operator", "operator"].sorted())
+    #expect(Set(made.map(\.actedAt)).count == 2)
+  }
+
   @Test func `A session cookie needs a valid ID token and a duration in range`() async throws {
     let bench = try await bench()
     let user = try await bench.signIn(custom: bench.signed(bench.customClaims()))

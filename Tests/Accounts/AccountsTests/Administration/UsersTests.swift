@@ -236,6 +236,15 @@ import Testing
     #expect(paged == acts.map(\.act))
   }
 
+  @Test func `Each user that a batch deletes is an act`() async throws {
+    let bench = try await AccountsBench()
+    for localID in ["a", "b", "c"] { _ = try await bench.create(user(localID)) }
+    _ = try await bench.remove(["a", "nobody", "b", "a"], isForced: true)
+    #expect(bench.events("account.administered").count == 2)
+    let removed = try await acts(bench).filter { $0.act == "remove" }
+    #expect(removed.compactMap(\.localID).sorted() == ["a", "b"])
+  }
+
   @Test func `A command that comes again is carried out once, and answered alike`() async throws {
     let bench = try await AccountsBench()
     let command = CreateAccount(

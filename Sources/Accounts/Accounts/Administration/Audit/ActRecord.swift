@@ -34,17 +34,25 @@ struct ActRecord: Sendable {
     try store(acted, id, RecordID(latestFirst: kind, at: set.now, id), cause, in: &set)
   }
 
-  /// Notes an export, once an hour for each administrator: it has thousands of pages.
-  static func noteExport(
-    by administrator: Administrator, project: String, cause: Envelope, in set: inout WorkingSet
+  /// Notes an act that is done too often for a row each, once an hour for each administrator: the thousands of pages of
+  /// an export, a cookie for each sign-in.
+  static func noteHourly(
+    _ act: String, by administrator: Administrator, project: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
-    let hour = UnixTime(seconds: set.now.seconds / secondsOfHour * secondsOfHour)
-    let name = AccountHashes.digest("export", [project, administrator.name]).prefix(nameBytes)
-    let id = "export.\(hour.seconds).\(Hexadecimal.encode(Array(name)))"
-    let place = try RecordID(latestFirst: kind, at: hour, id)
+    let (id, place) = try hourly(act, by: administrator.name, project: project, at: set.now)
     guard try set.record(place) == nil else { return }
-    let acted = AdministratorActed(project: project, by: administrator.name, act: "export", actedAt: set.now)
+    let acted = AdministratorActed(project: project, by: administrator.name, act: act, actedAt: set.now)
     try store(acted, id, place, cause, in: &set)
+  }
+
+  /// ID and place of the row of an hour.
+  static func hourly(
+    _ act: String, by name: String, project: String, at now: UnixTime
+  ) throws(StoreError) -> (id: String, place: RecordID) {
+    let hour = UnixTime(seconds: now.seconds / secondsOfHour * secondsOfHour)
+    let digest = AccountHashes.digest("hourly act", [act, project, name]).prefix(nameBytes)
+    let id = "\(act).\(hour.seconds).\(Hexadecimal.encode(Array(digest)))"
+    return (id, try RecordID(latestFirst: kind, at: hour, id))
   }
 
   private static func store(

@@ -55,9 +55,20 @@ struct AdministratorCheck: Sendable {
         return .failure(.invalidAccessToken)
       }
       guard roles.contains(role) else { return .failure(.lacking(role)) }
-      let name = ServiceAccountName(name: token.name, project: project)
-      return .success(Administrator(name: name.email, isOperator: false))
+      return .success(Administrator(name: email(of: token), isOperator: false))
     }
+  }
+
+  /// Name that the administrator will have. `nil` where the caller is certainly none.
+  var name: String? {
+    switch caller {
+    case .known(let administrator): administrator.name
+    case .token(let token, _): token.map { email(of: $0) }
+    }
+  }
+
+  private func email(of token: PresentedAccessToken) -> String {
+    ServiceAccountName(name: token.name, project: project).email
   }
 }
 

@@ -5,7 +5,10 @@ import Projects
 
 /// `session.createCookie`: a session cookie for an ID token that is valid.
 struct CookieOrder: KeyedOrder {
+  private static let act = CreateSessionCookie.type.name
+
   let fingerprints: Fingerprints
+  private let project: String
   private let check: AdministratorCheck
   private let caller: IDTokenCheck
   private let life: Duration
@@ -18,6 +21,7 @@ struct CookieOrder: KeyedOrder {
     _ command: CreateSessionCookie, _ envelope: Envelope, at now: UnixTime, _ parts: AccountParts
   ) throws(APIError) {
     let (reader, key) = (parts.reader, command.replyKey)
+    project = command.project
     check = try AdministratorCheck(
       bearer: command.bearer, project: command.project, role: .tokens, of: envelope, replyKey: key, reader)
     seal = try ReplySeal(key: key, envelope, SessionCookieCreated.type)
@@ -50,14 +54,17 @@ struct CookieOrder: KeyedOrder {
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)
     caller.addKeys(to: &keys)
+    if let name = check.name {
+      keys.add(record: try ActRecord.hourly(Self.act, by: name, project: project, at: now).place)
+    }
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    try answer(in: set)
-  }
-
-  private func answer(in set: WorkingSet) throws(StoreError) -> CommandAnswer {
-    if case .failure(let error) = try check.administrator(in: set) { return CommandAnswer(error) }
+    let administrator: Administrator
+    switch try check.administrator(in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let found): administrator = found
+    }
     switch try caller.holder(in: set, rules) {
     case .failure(let error): return CommandAnswer(error)
     case .success(let holder):
@@ -65,6 +72,7 @@ struct CookieOrder: KeyedOrder {
         return CommandAnswer(.noSigningKey)
       }
       let field = try made.value(of: holder) { () throws(StoreError) in try seal.seal(cookie) }
+      try ActRecord.noteHourly(Self.act, by: administrator, project: project, cause: envelope, in: &set)
       return try CommandAnswer(SessionCookieCreated(cookie: field))
     }
   }

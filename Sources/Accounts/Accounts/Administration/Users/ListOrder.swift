@@ -74,7 +74,7 @@ struct ListOrder: KeyedOrder {
         return try CommandAnswer(counted)
       }
       if seal != nil {
-        try ActRecord.noteExport(by: administrator, project: project, cause: envelope, in: &set)
+        try ActRecord.noteHourly("export", by: administrator, project: project, cause: envelope, in: &set)
       }
       return try list(in: set)
     }

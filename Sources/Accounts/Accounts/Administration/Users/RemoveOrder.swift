@@ -56,12 +56,9 @@ struct RemoveOrder: KeyedOrder {
         continue
       }
       try deletion.delete(account, cause: envelope, in: &set)
-    }
-    let count = localIDs.count - refused.count
-    if count > 0 {
       try ActRecord.note(
-        "remove", by: administrator, project: project, localID: localIDs.count == 1 ? localIDs.first : nil,
-        count: count, id: eventID, cause: envelope, in: &set)
+        "remove", by: administrator, project: project, localID: localID, count: nil, id: "\(eventID).\(index)",
+        cause: envelope, in: &set)
     }
     return try CommandAnswer(AccountsRemoved(refused: refused))
   }
