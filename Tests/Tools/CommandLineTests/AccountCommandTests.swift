@@ -162,4 +162,45 @@ import Testing
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["users.json"])
     }
   }
+
+  @Test(arguments: ["json", "csv"])
+  func `An export that was ended goes on when it is told to, and begins anew otherwise`(format: String) async throws {
+    let isBroken = Mutex(true)
+    let asked = Mutex<[String?]>([])
+    let accounts = FakeAccounts { _, body in
+      let after = body["after"]?.text
+      asked.withLock { $0.append(after) }
+      guard after == nil || !isBroken.withLock({ $0 }) else { return .failure(CommandLineError(.unavailable, "away")) }
+      var page: [String: JSONValue] = ["accounts": .array([Self.account(after == nil ? "u1" : "u2")])]
+      if after == nil { page["next"] = .text("n1") }
+      return .success(.object(page))
+    }
+    try await withTemporaryDirectory { directory in
+      let file = "\(directory)/users.\(format)"
+      func run(_ options: String...) async -> Run {
+        await Run(
+          FakeBackend(accounts: accounts),
+          arguments: ["account", "export", file, "--without-hashes", "--project", "example"] + options)
+      }
+      func require(_ names: [String]) throws {
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == names)
+      }
+      let left = ["users.\(format).export-state", "users.\(format).new"]
+      #expect(await run().code == .unavailable)
+      try require(left)
+      // A page that was not written to its end is cut off.
+      let part = URL(filePath: "\(file).new")
+      try (Data(contentsOf: part) + Data("half a user".utf8)).write(to: part)
+      #expect(await run("--resume").code == .unavailable)
+      #expect(await self.run(FakeBackend(accounts: accounts), "export", file, "--resume").code == .badInput)
+      isBroken.withLock { $0 = false }
+      let resumed = await run("--resume")
+      #expect(resumed.output == "2 users are in \(file)\n" && resumed.error == "going on after user 1\n")
+      #expect(asked.withLock { $0 } == [nil, "n1", "n1", "n1"])
+      let whole = try Data(contentsOf: URL(filePath: file))
+      try require(["users.\(format)"])
+      #expect(await run("--resume").error.isEmpty)
+      #expect(try Data(contentsOf: URL(filePath: file)) == whole)
+    }
+  }
 }

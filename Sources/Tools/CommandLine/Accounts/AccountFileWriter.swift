@@ -27,14 +27,23 @@ struct AccountFileWriter {
     deinit { close(number) }
   }
 
-  /// - Throws: ``CommandLineError`` when the file exists, or cannot be made. Its owner alone may read it.
-  init(path: String, format: AccountFileFormat) throws(CommandLineError) {
+  /// - Parameter size: bytes of a file with users that are kept; 0 makes a new file, for its owner alone.
+  /// - Throws: ``CommandLineError`` when the new file exists or cannot be made, or the other one is not as it was left.
+  init(path: String, format: AccountFileFormat, behind size: Int = 0) throws(CommandLineError) {
     self.path = path
     self.format = format
-    let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let number = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (size > 0 ? 0 : O_CREAT | O_EXCL), 0o600)
     guard number >= 0 else { throw Self.unwritable(path) }
     file = Descriptor(number)
-    if format == .json { buffer += "{\"users\": [\n".utf8 }
+    isFirst = size == 0
+    guard size > 0 else {
+      if format == .json { buffer += "{\"users\": [\n".utf8 }
+      return
+    }
+    var status = stat()
+    guard fstat(number, &status) == 0, status.st_size >= size, status.st_uid == geteuid(), status.st_mode & 0o077 == 0
+    else { throw CommandLineError(.badInput, "\(path) is not as an export has left it: start without --resume") }
+    guard ftruncate(number, size) == 0, lseek(number, size, SEEK_SET) == size else { throw Self.unwritable(path) }
   }
 
   /// Adds an account. Blocks now and then.
@@ -54,8 +63,16 @@ struct AccountFileWriter {
   /// Writes the end, and waits until all is on the disk. Without it the file is not complete, and is not read.
   mutating func finish() throws(CommandLineError) {
     if format == .json { buffer += "\n]}\n".utf8 }
+    _ = try saved()
+  }
+
+  /// Waits until all users so far are on the disk.
+  /// - Returns: the bytes of the file.
+  mutating func saved() throws(CommandLineError) -> Int {
     try flush()
-    guard fsync(file.number) == 0 else { throw Self.unwritable(path) }
+    let size = lseek(file.number, 0, SEEK_CUR)
+    guard size >= 0, fsync(file.number) == 0 else { throw Self.unwritable(path) }
+    return size
   }
 
   private mutating func flush() throws(CommandLineError) {

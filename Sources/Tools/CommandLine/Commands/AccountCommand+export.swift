@@ -17,19 +17,21 @@ extension AccountCommand {
       "export", "Writes the users of a project to a file as Firebase's auth:import reads it.",
       discussion: """
         The file has the hashes of the passwords, and is readable to its owner alone. It takes the place of one of the same name when it is
-        complete.
+        complete. An export that was ended leaves FILE.new and FILE.export-state, with which --resume goes on.
         """)
 
     struct Options: CommandOptions {
       let project: ProjectOption
       let format: AccountFileFormat?
       let omitsHashes: Bool
+      let resumes: Bool
       let file: String
 
       init(_ reader: OptionReader) {
         project = reader.inherited()
         format = reader.word("format", "FORMAT", "json or csv: by the end of the file's name unless given.")
         omitsHashes = reader.flag("without-hashes", "Leaves the hashes of the passwords out.")
+        resumes = reader.flag("resume", "Goes on behind the users that an export of before has written.")
         file = reader.operand("FILE", "File to write.")
       }
     }
@@ -37,50 +39,95 @@ extension AccountCommand {
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       let (project, file) = (try options.project.id(), options.file)
       let format = try AccountFileFormat.of(file, given: options.format)
-      let temporary = "\(file).new"
-      unlink(temporary)
-      defer { unlink(temporary) }
-      let tally = try await context.backend().withAccounts { accounts throws(CommandLineError) in
+      var begun = ExportState(project: project, format: format.rawValue, omitsHashes: options.omitsHashes)
+      if options.resumes { try begun.resume(from: file) }
+      if begun.users > 0 { context.report("going on after user \(begun.users)\n") }
+      let state = try await context.backend().withAccounts { [begun] accounts throws(CommandLineError) in
         let listing = try AccountListing(
           accounts: accounts, project: project, wantsHashes: !options.omitsHashes, timeout: context.timeout)
-        var writer = try AccountFileWriter(path: temporary, format: format)
-        let tally = try await Self.write(listing, to: &writer, context.report)
-        try writer.finish()
-        return tally
+        return try await Self.write(listing, begun, to: file, format, context.report)
       }
-      guard rename(temporary, file) == 0 else { throw NewFile.failure(file) }
-      if let note = tally.note(format) { context.report(note) }
+      if let note = state.note(format) { context.report(note) }
       return CommandOutput(
-        text: "\(tally.users) users are in \(file)",
-        json: .object(["exported": .integer(Int64(tally.users)), "file": .text(file)]))
+        text: "\(state.users) users are in \(file)",
+        json: .object(["exported": .integer(Int64(state.users)), "file": .text(file)]))
     }
 
     private static func write(
-      _ listing: AccountListing, to writer: inout AccountFileWriter, _ report: (String) -> Void
-    ) async throws(CommandLineError) -> ExportTally {
-      var (tally, next, last) = (ExportTally(), String?.none, ContinuousClock.now)
+      _ listing: AccountListing, _ begun: ExportState, to file: String, _ format: AccountFileFormat,
+      _ report: (String) -> Void
+    ) async throws(CommandLineError) -> ExportState {
+      let temporary = ExportState.temporary(of: file)
+      if begun.users == 0 { ExportState.remove(beside: file) }
+      var writer = try AccountFileWriter(path: temporary, format: format, behind: begun.size)
+      var (state, last) = (begun, ContinuousClock.now)
       repeat {
-        let page = try await listing.page(after: next)
+        let page: AccountListing.Page
+        do throws(CommandLineError) { page = try await listing.page(after: state.next) } catch {
+          if state.users > 0 { try state.write(beside: file, writer.saved()) } else { ExportState.remove(beside: file) }
+          throw error
+        }
         for account in page.accounts {
           try writer.write(account, hash: page.hashes[account.localID])
-          tally.add(account)
+          state.add(account)
         }
-        next = page.next
-        if ContinuousClock.now - last >= .seconds(2) {
+        state.next = page.next
+        if page.next != nil, ContinuousClock.now - last >= interval {
           last = .now
-          report("\(tally.users) users\n")
+          try state.write(beside: file, writer.saved())
+          report("\(state.users) users\n")
         }
-      } while next != nil
-      return tally
+      } while state.next != nil
+      try writer.finish()
+      unlink(ExportState.path(of: file))
+      guard rename(temporary, file) == 0 else { throw NewFile.failure(file) }
+      return state
     }
+
+    /// Time between two lines, and between two states on the disk.
+    private static let interval = Duration.seconds(2)
   }
 }
 
-/// Users of an export, and what of them a file does not have.
-private struct ExportTally: Sendable {
+/// Progress of an export, in a file beside it, and what of the users the file does not have.
+private struct ExportState: Codable, Sendable {
+  let project: String
+  let format: String
+  let omitsHashes: Bool
+  /// Bytes with the users so far, and the place behind these.
+  private(set) var size = 0
+  var next: String?
   private(set) var users = 0
   private var factors = 0
   private var factorsWithoutNumber = 0
+
+  init(project: String, format: String, omitsHashes: Bool) {
+    (self.project, self.format, self.omitsHashes) = (project, format, omitsHashes)
+  }
+
+  static func path(of file: String) -> String { "\(file).export-state" }
+  static func temporary(of file: String) -> String { "\(file).new" }
+
+  static func remove(beside file: String) {
+    unlink(path(of: file))
+    unlink(temporary(of: file))
+  }
+
+  mutating func resume(from file: String) throws(CommandLineError) {
+    let path = Self.path(of: file)
+    guard access(path, F_OK) == 0 else { return }
+    // A state that cannot be read is refused below.
+    let left = try? JSONReader.commandLine.decode(ExportState.self, from: try InputFile.read(path))
+    guard let left, (left.project, left.format, left.omitsHashes) == (project, format, omitsHashes) else {
+      throw CommandLineError(.badInput, "\(path) is of another export: without --resume all users are exported anew")
+    }
+    self = left
+  }
+
+  mutating func write(beside file: String, _ size: Int) throws(CommandLineError) {
+    self.size = size
+    try NewFile.replace(Self.path(of: file), by: Array(JSONValue(encoding: self).json().utf8))
+  }
 
   mutating func add(_ account: AccountView) {
     let all = account.secondFactors ?? []
