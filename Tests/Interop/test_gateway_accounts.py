@@ -8,6 +8,7 @@ import hmac
 import json
 import os
 import re
+import secrets
 import socket
 import time
 import unittest
@@ -24,8 +25,11 @@ import records
 import simulator
 import stack
 from gateway_client import (
-    CERTIFICATES, ISSUER, JWK_SET, PROJECT, PROJECT_NUMBER, TOKENS, APIError, Apple, Assertions, Web, new_number, received_code, send)
-from identities import APP, ApplePerson
+    CERTIFICATES, ISSUER, JWK_SET, PROJECT, PROJECT_NUMBER, TOKENS, Administrator, APIError, Apple, Assertions, Web, new_email, new_number,
+    received_code, send)
+from identities import APP, ApplePerson, GooglePerson
+from mailbox_of_relay import link
+from own_accounts import OwnAccounts
 from process import Process, countersign, free_port
 from waiting import eventually
 
@@ -577,6 +581,81 @@ class CommonTest(AccountTest):
             with self.subTest(name):
                 self.assertIsNotNone(end.result(), "the connection is still open")
                 self.assertGreater(end.result(), 1, "it was not waited for")
+
+
+class OffTest(OwnAccounts):
+    """Ways to sign in that are off, for accounts that they have made too."""
+
+    def test_custom_tokens_that_are_off(self):
+        def token(uid):
+            issuer, now = "firebase-auth-emulator@example.com", int(time.time())
+            claims = {"iss": issuer, "sub": issuer, "uid": uid, "iat": now, "exp": now + 3600,
+                      "aud": "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"}
+            return jwt.encode(claims, None, "none")
+        self.start()
+        known, other = (f"custom-{secrets.token_hex(8)}" for _ in range(2))
+        user = self.web.sign_in_with_custom_token(token(known))
+        self.set_methods(custom=False, anonymous=True)
+        self.switched_off([self.web.sign_in_with_custom_token, token(known)])
+        self.refused("OPERATION_NOT_ALLOWED", self.web.sign_in_with_custom_token, token(other))
+        self.assertEqual(self.administrator.find(localId=[other]), [])
+        # Who is signed in stays it.
+        self.assertEqual(self.web.refresh(user["refreshToken"])["user_id"], known)
+
+    def test_links_that_are_off_for_an_account_that_stands(self):
+        self.start()
+        email, anonymous = new_email(), self.web.anonymous()
+        self.web.send_sign_in_link(email)
+        user = self.web.sign_in_with_link(email, link(email).code)
+        self.web.send_sign_in_link(email)
+        sent = link(email, count=2)
+        self.set_methods(emailLink=False, anonymous=True)
+        self.switched_off([self.web.send_sign_in_link, email], [self.web.sign_in_with_link, email, sent.code])
+        self.refused("OPERATION_NOT_ALLOWED", self.web.sign_in_with_link, email, sent.code, idToken=anonymous["idToken"])
+        self.assertEqual(self.web.refresh(user["refreshToken"])["user_id"], user["localId"])
+
+
+class DuplicatesTest(AccountTest):
+    """`signIn.allowDuplicateEmails`, as administrators and tests set it."""
+
+    CONFIG = f"/emulator/v1/projects/{PROJECT}/config"
+
+    def setUp(self):
+        super().setUp()
+        self.administrator = Administrator()
+        self.addCleanup(self.set_as_administrator, False)
+
+    def set_as_administrator(self, are_allowed):
+        return self.administrator.config(signIn={"allowDuplicateEmails": are_allowed})
+
+    def set_as_test(self, are_allowed):
+        body = json.dumps({"signIn": {"allowDuplicateEmails": are_allowed}})
+        return self.web.read(send(self.web.url, "PATCH", self.CONFIG, body, {"Content-Type": "application/json"}))
+
+    def test_two_accounts_have_one_address(self):
+        for change in [self.set_as_administrator, self.set_as_test]:
+            with self.subTest(change.__name__):
+                email = new_email("gmail.com")
+                self.assertEqual(change(True)["signIn"], {"allowDuplicateEmails": True})
+                self.assertEqual(self.administrator.config()["signIn"], {"allowDuplicateEmails": True})
+                people = [GooglePerson(email=email), ApplePerson(email=email)]
+                users = [person.sign_in(self.web)["localId"] for person in people]
+                self.addCleanup(self.administrator.call, "/accounts:batchDelete", {"localIds": users, "force": True})
+                self.assertNotEqual(*users)
+                refusal = self.refused("OPERATION_NOT_ALLOWED", change, False)
+                # Which accounts an administrator has to look at.
+                for user in users:
+                    self.assertIn(user, refusal.detail)
+                self.assertEqual(self.administrator.config()["signIn"], {"allowDuplicateEmails": True})
+                self.administrator.remove(users[1])
+                self.assertEqual(change(False)["signIn"], {"allowDuplicateEmails": False})
+                # The address is the first one's alone again.
+                self.assertEqual(people[1].sign_in(self.web)["localId"], users[0])
+                self.refused("EMAIL_EXISTS", self.web.sign_up, email)
+
+    def test_a_test_sees_the_settings(self):
+        found = self.web.read(send(self.web.url, "GET", self.CONFIG))
+        self.assertEqual(found, {"signIn": {"allowDuplicateEmails": False}, "emailPrivacyConfig": {"enableImprovedEmailPrivacy": True}})
 
 
 class DevelopmentTest(AccountTest):

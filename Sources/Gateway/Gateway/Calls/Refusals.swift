@@ -53,7 +53,7 @@ extension ProtocolError {
     switch (error.code, error.field, error.reason) {
     case (.invalidIDPResponse, _, _), (.missingOrInvalidNonce, _, .some): error.message.isEmpty ? nil : error.message
     case (.weakPassword, _, _), (.invalidCustomToken, _, _), (.forbiddenClaim, _, _), (.unsupportedFirstFactor, _, _),
-      (.consentRequired, _, _):
+      (.consentRequired, _, _), (.operationNotAllowed, _, "ADDRESSES_SHARED"):
       error.message.isEmpty ? nil : error.message
     case (.operationNotAllowed, _, "UNKNOWN_CLIENT"):
       "Team, key ID and key of Sign in with Apple are not configured for this app."
