@@ -5,9 +5,10 @@ users are found and shown, disabled, signed out, deleted, by whatever is known o
 every act is in the record: AuditTest
 users come in from Firebase's own files, JSON and CSV, and go out and in again with all that they have: ImportTest, RoundTripTest
 second factors are shown, and go out and in again: SecondFactorTest
-an import that is killed goes on, and every user is there once: KillTest
+an import or export that is killed goes on, says how far it has come, and has every user once: KillTest
 """
 
+import contextlib
 import csv
 import io
 import json
@@ -20,17 +21,21 @@ import tempfile
 import time
 import unittest
 
+import account_files
 import hash_vectors
 import stack
 from gateway_client import PASSWORD, PROJECT, Administrator, Assertions, Web, new_email, new_number, send
 from identities import ApplePerson, GooglePerson
 from process import BINARIES, countersign
+from service_accounts import ServiceAccount
 from waiting import eventually
 
 IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
 ROWS = 100_000 if IS_LONG else 15_000
-KILLS = 10
+KILLS, KILLS_OF_ACCOUNTS = 10, 3
 IMPORT_SECONDS = 900
+# Longer than a command takes to start and to be due to tell how far it has come, which it notes then: 2 s.
+LINE_SECONDS = 3.5
 # Exit codes: of a command that did not do all, and of what is wrong in its words.
 FAILURE, USAGE = 1, 64
 # Columns of a CSV file of Firebase's auth:export, by their place.
@@ -187,6 +192,22 @@ class AuditTest(CommandTest):
         text = countersign("audit", "--project", PROJECT).stdout
         self.assertIn(user["localId"], text)
         self.assertLess(text.index("remove"), text.index("change"))
+
+    def test_each_user_of_a_batch_that_is_deleted_is_an_act(self):
+        uids = [self.web.anonymous()["localId"] for _ in range(3)]
+        self.administrator.call("/accounts:batchDelete", {"localIds": [*uids, new_id()], "force": True})
+        acts = [act for act in run("audit", "--limit", "20")["acts"] if act["act"] == "remove"][:3]
+        self.assertEqual({act["localID"] for act in acts}, set(uids))
+
+    def test_session_cookies_are_an_act_an_hour(self):
+        backend, hour = ServiceAccount(self.addCleanup, "tokens"), int(time.time()) // 3600
+        administrator = Administrator(backend.access_token(self.web.url))
+        for _ in range(3):
+            administrator.call(":createSessionCookie", {"idToken": self.web.anonymous()["idToken"], "validDuration": 300})
+        # The rows of an hour are listed behind those within it.
+        acts = [act["act"] for act in run("audit", "--limit", "10000")["acts"] if act["by"] == backend.email]
+        self.assertEqual(set(acts), {"session.createCookie"})
+        self.assertLessEqual(len(acts), 1 + int(time.time()) // 3600 - hour)
 
     def test_acts_on_the_broker_are_noted(self):
         before = [act for act in run("audit")["acts"] if act["act"] == "dead.drop"]
@@ -412,67 +433,95 @@ class KillTest(CommandTest):
         """Whether all is gone, so that other modules do not have to do it: thousands take longer than a call."""
         return send(os.environ["COUNTERSIGN_GATEWAY_URL"], "DELETE", f"/emulator/v1/projects/{PROJECT}/accounts").status == 200
 
-    def big_file(self, mark, count):
-        made = hash_vectors.text(hash_vectors.chain("sha256", hash_vectors.SALT + PASSWORD.encode(), 1))
-        return self.users_file([
-            {"localId": f"{mark}-{index}", "email": f"{mark}-{index}@example.org", "passwordHash": made,
-             "salt": hash_vectors.text(hash_vectors.SALT), "customAttributes": json.dumps({"number": index})} for index in range(count)])
+    def big_file(self, mark):
+        return account_files.write(self.directory / "users.json", mark, ROWS)
 
-    def command(self, path, *options):
-        return [BINARIES / "countersign", "--json", "account", "import", path, "--project", PROJECT,
-                "--hash-algo", "SHA256", "--rounds", "1", *options]
+    @staticmethod
+    def command(act, path, *options):
+        return [BINARIES / "countersign", "--json", "account", act, path, "--project", PROJECT, *options]
 
-    def killed(self, path, seconds):
-        """Whether an import was killed; one that was over before begins anew."""
-        with subprocess.Popen(self.command(path), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    def import_command(self, path):
+        return self.command("import", path, *account_files.HASH_OPTIONS)
+
+    @staticmethod
+    def rows(path):
+        """Rows that an import has noted as done; 0 before it has, and when it is over."""
+        try:
+            return json.loads(pathlib.Path(f"{path}.import-state").read_text())["rows"]
+        except FileNotFoundError:
+            return 0
+
+    @contextlib.contextmanager
+    def under_way(self, command, has_noted, said):
+        """A command that has noted how far it has come, until it is killed. It is not far then: accounts hang until a line is due."""
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               cwd="/") as running:
             try:
-                running.wait(timeout=seconds)
-            except subprocess.TimeoutExpired:
+                with stack.hanging("accounts"):
+                    time.sleep(LINE_SECONDS)
+                eventually("it has noted how far it has come", lambda: self.assertIsNone(running.poll()) or has_noted())
+                yield running
+            finally:
                 running.kill()
-                running.communicate()
-                return True
-            self.assertEqual(running.returncode, 0, running.stderr.read().decode())
-            return False
+                _, text = running.communicate()
+        self.assertRegex(text, said)
 
-    def require_every_user_once(self, mark, count, before):
-        self.assertEqual(stack.records("account", "accounts") - before, count)
-        path = self.directory / "all.json"
-        account("export", str(path), "--without-hashes", timeout=IMPORT_SECONDS)
+    def import_under_way(self, path):
+        """An import that has come further than the one before, behind which it goes on."""
+        before = self.rows(path)
+        begun = f"going on after row {before}\n" if before else ""
+        return self.under_way(
+            self.import_command(path), lambda: self.rows(path) > before, rf"\A{begun}\d+ rows, 0 refused, \d+ a second\n")
+
+    def require_every_user_once(self, mark, before):
+        self.assertEqual(stack.records("account", "accounts") - before, ROWS)
+        path, options = self.directory / "all.json", ["--without-hashes", "--resume"]
+        state = self.directory / "all.json.export-state"
+        with self.under_way(self.command("export", path, *options), state.exists, r"\A\d+ users\n"):
+            time.sleep(random.uniform(0.05, 0.2))
+        self.assertTrue(state.exists(), "the export was over")
+        account("export", str(path), *options, timeout=IMPORT_SECONDS)
         users = [user for user in json.loads(path.read_text())["users"] if user["localId"].startswith(f"{mark}-")]
-        self.assertEqual(len(users), count)
+        self.assertEqual(len(users), ROWS)
         self.assertEqual({user["localId"]: user["email"] for user in users},
-                         {f"{mark}-{index}": f"{mark}-{index}@example.org" for index in range(count)})
-        for index in [0, count // 2, count - 1]:
+                         {f"{mark}-{index}": f"{mark}-{index}@example.org" for index in range(ROWS)})
+        for index in [0, ROWS // 2, ROWS - 1]:
             self.assertEqual(self.web.sign_in_with_password(f"{mark}-{index}@example.org")["localId"], f"{mark}-{index}")
 
     def test_an_import_that_is_killed_goes_on(self):
         mark, before = f"big{secrets.token_hex(4)}", stack.records("account", "accounts")
-        path, kills, begun = self.big_file(mark, ROWS), 0, time.monotonic()
-        while kills < KILLS:
-            kills += self.killed(path, random.uniform(0.5, 4))
-            self.assertLess(time.monotonic() - begun, IMPORT_SECONDS)
+        path, noted = self.big_file(mark), [0]
+        for _ in range(KILLS):
+            with self.import_under_way(path):
+                time.sleep(random.uniform(0.05, 0.3))
+            noted.append(self.rows(path))
+        # One import through all kills, each of them further on.
+        self.assertEqual(noted, sorted(set(noted)))
         begun = time.monotonic()
-        done = subprocess.run(self.command(path), stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/",
+        done = subprocess.run(self.import_command(path), stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/",
                               timeout=IMPORT_SECONDS, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        print(f"\n  the rest of {ROWS} users took {time.monotonic() - begun:.1f} s: {done.stderr.strip().splitlines()[-1:]}", flush=True)
+        self.assertEqual(json.loads(done.stdout), {"imported": ROWS, "refused": 0})
+        self.assertTrue(done.stderr.startswith(f"going on after row {noted[-1]}\n"), done.stderr)
+        print(f"\n  the last {ROWS - noted[-1]} of {ROWS} users took {time.monotonic() - begun:.1f} s", flush=True)
         self.assertEqual(list(self.directory.glob("*.import-state")), [])
-        self.require_every_user_once(mark, ROWS, before)
+        self.require_every_user_once(mark, before)
 
     def test_accounts_that_are_killed_lose_and_double_nobody(self):
+        """Under an import that was killed before, and goes on."""
         self.addCleanup(stack.start, "accounts")
-        mark, before, count = f"kill{secrets.token_hex(4)}", stack.records("account", "accounts"), 2000
-        path = self.big_file(mark, count)
-        for _ in range(3):
-            with subprocess.Popen(self.command(path, "--restart"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL, cwd="/") as running:
-                time.sleep(random.uniform(0.3, 1))
+        mark, before = f"kill{secrets.token_hex(4)}", stack.records("account", "accounts")
+        path = self.big_file(mark)
+        with self.import_under_way(path):
+            pass
+        with self.import_under_way(path) as running:
+            for _ in range(KILLS_OF_ACCOUNTS):
+                time.sleep(random.uniform(0.05, 0.3))
+                self.assertIsNone(running.poll(), "the import was over before the kill")
                 self.restart("accounts")
-                running.wait(timeout=IMPORT_SECONDS)
-        answer = account("import", path, "--hash-algo", "SHA256", "--rounds", "1", "--restart", timeout=IMPORT_SECONDS)
-        self.assertEqual(answer, {"imported": count, "refused": 0})
-        self.require_every_user_once(mark, count, before)
+        answer = account("import", path, *account_files.HASH_OPTIONS, timeout=IMPORT_SECONDS)
+        self.assertEqual(answer, {"imported": ROWS, "refused": 0})
+        self.require_every_user_once(mark, before)
 
 
 if __name__ == "__main__":

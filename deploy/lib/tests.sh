@@ -276,9 +276,9 @@ tests_run_interop() {
   if [[ -s $log/failed ]]; then tests_run_alone "$store"; fi
 }
 
-# Prints what a module tells of its loads: verifications and sign-ins, and those that were lost.
+# Prints what a module tells of its loads: verifications and sign-ins, and those that were lost; users.
 #   tests_print_loads sqlite|postgresql MODULE
-tests_print_loads() { grep -E '^ +[0-9]+ (of [0-9]+ approved|sign-ins)' "$TEST_RUN/log/interop-$1/$2.log" || true; }
+tests_print_loads() { grep -E '^ +[0-9]+ (of [0-9]+ approved|sign-ins|users)' "$TEST_RUN/log/interop-$1/$2.log" || true; }
 
 # Runs the modules that LOG_DIRECTORY/modules names.
 #   tests_run_modules LOG_DIRECTORY STACK...
