@@ -12,13 +12,11 @@ enum AccountCommand {
       """,
     options: ProjectOption.self,
     [
-      CommandEntry(Find.self), CommandEntry(Show.self), CommandEntry(Disable.self), CommandEntry(Enable.self),
-      CommandEntry(SignOut.self), CommandEntry(Claims.self), CommandEntry(Delete.self), CommandEntry(Import.self),
-      CommandEntry(Export.self),
+      find, show, disable, enable, signOut, claims, delete, CommandEntry(Import.self), CommandEntry(Export.self),
     ])
 
   /// A user of a project.
-  struct Target {
+  struct Target: CommandOptions {
     let project: ProjectOption
     let localID: String
 
@@ -30,7 +28,7 @@ enum AccountCommand {
     func account(_ context: CommandContext) async throws -> AccountView {
       var selection = AccountSelection()
       selection.localIDs = [localID]
-      let found = try await find(selection, in: project, context)
+      let found = try await accounts(selection, in: project, context)
       guard let account = found.accounts.first else { throw CommandLineError(AccountCommand.notFound(localID)) }
       return account
     }
@@ -50,7 +48,7 @@ enum AccountCommand {
     }
   }
 
-  static func find(
+  static func accounts(
     _ selection: AccountSelection, in project: ProjectOption, _ context: CommandContext
   ) async throws -> AccountsFound {
     let id = try project.id()
@@ -71,65 +69,53 @@ enum AccountCommand {
 }
 
 extension AccountCommand {
-  enum Find: OperatorCommand {
-    static let syntax = named(
-      "find", "Finds users by address, phone number, ID or identity.", discussion: "Exit code 1 if nobody is found.")
+  struct FindOptions: CommandOptions {
+    let project: ProjectOption
+    let emails, phoneNumbers, ids, identities: [String]
 
-    struct Options: CommandOptions {
-      let project: ProjectOption
-      let emails, phoneNumbers, ids, identities: [String]
-
-      init(_ reader: OptionReader) {
-        project = reader.inherited()
-        emails = reader.texts("email", "ADDRESS", "Mail address; may be repeated, as all of these.")
-        phoneNumbers = reader.texts("phone", "NUMBER", "Phone number in E.164: +14155550123.")
-        ids = reader.texts("id", "UID", "ID of the user.")
-        identities = reader.texts("identity", "PROVIDER:ID", "Identity at a provider: apple.com:001234.abc.")
-      }
-
-      func selection() throws(CommandLineError) -> AccountSelection {
-        var selection = AccountSelection()
-        let count = emails.count + phoneNumbers.count + ids.count + identities.count
-        guard (1...AccountSelection.maxAccounts).contains(count) else {
-          throw CommandLineError(
-            .usage, "give one of --email, --phone, --id and --identity; at most \(AccountSelection.maxAccounts) in all")
-        }
-        selection.emails = emails.isEmpty ? nil : emails
-        selection.phoneNumbers = phoneNumbers.isEmpty ? nil : phoneNumbers
-        selection.localIDs = ids.isEmpty ? nil : ids
-        for text in identities {
-          guard let colon = text.firstIndex(of: ":") else {
-            throw CommandLineError(.usage, "--identity must be PROVIDER:ID: apple.com:001234.abc")
-          }
-          selection.identities =
-            (selection.identities ?? []) + [
-              UserIdentity(providerID: String(text[..<colon]), subject: String(text[text.index(after: colon)...]))
-            ]
-        }
-        return selection
-      }
+    init(_ reader: OptionReader) {
+      project = reader.inherited()
+      emails = reader.texts("email", "ADDRESS", "Mail address; may be repeated, as all of these.")
+      phoneNumbers = reader.texts("phone", "NUMBER", "Phone number in E.164: +14155550123.")
+      ids = reader.texts("id", "UID", "ID of the user.")
+      identities = reader.texts("identity", "PROVIDER:ID", "Identity at a provider: apple.com:001234.abc.")
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let found = try await find(try options.selection(), in: options.project, context)
-      if found.next != nil { context.report("note: not all fit into one answer: ask for fewer at a time\n") }
-      return CommandOutput(
-        text: found.accounts.isEmpty ? "nobody was found" : AccountText.table(found.accounts),
-        reply: found, exitCode: found.accounts.isEmpty ? .failure : .success)
+    func selection() throws(CommandLineError) -> AccountSelection {
+      var selection = AccountSelection()
+      let count = emails.count + phoneNumbers.count + ids.count + identities.count
+      guard (1...AccountSelection.maxAccounts).contains(count) else {
+        throw CommandLineError(
+          .usage, "give one of --email, --phone, --id and --identity; at most \(AccountSelection.maxAccounts) in all")
+      }
+      selection.emails = emails.isEmpty ? nil : emails
+      selection.phoneNumbers = phoneNumbers.isEmpty ? nil : phoneNumbers
+      selection.localIDs = ids.isEmpty ? nil : ids
+      for text in identities {
+        guard let colon = text.firstIndex(of: ":") else {
+          throw CommandLineError(.usage, "--identity must be PROVIDER:ID: apple.com:001234.abc")
+        }
+        selection.identities =
+          (selection.identities ?? []) + [
+            UserIdentity(providerID: String(text[..<colon]), subject: String(text[text.index(after: colon)...]))
+          ]
+      }
+      return selection
     }
   }
 
-  struct TargetOptions: CommandOptions {
-    let target: Target
-
-    init(_ reader: OptionReader) { target = Target(reader) }
+  static let find = CommandEntry(
+    "find", "Finds users by address, phone number, ID or identity.", discussion: "Exit code 1 if nobody is found.",
+    options: FindOptions.self
+  ) { options, context in
+    let found = try await accounts(try options.selection(), in: options.project, context)
+    if found.next != nil { context.report("note: not all fit into one answer: ask for fewer at a time\n") }
+    return CommandOutput(
+      text: found.accounts.isEmpty ? "nobody was found" : AccountText.table(found.accounts),
+      reply: found, exitCode: found.accounts.isEmpty ? .failure : .success)
   }
 
-  enum Show: OperatorCommand {
-    static let syntax = named("show", "Shows a user.")
-
-    static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
-      output(try await options.target.account(context))
-    }
+  static let show = CommandEntry("show", "Shows a user.", options: Target.self) { target, context in
+    output(try await target.account(context))
   }
 }

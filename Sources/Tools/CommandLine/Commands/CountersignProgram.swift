@@ -68,11 +68,9 @@ public struct CountersignProgram: Sendable {
   }
 }
 
-enum VersionCommand: OperatorCommand {
+enum VersionCommand {
   static let version = "0.1.0"
-  static let syntax = named("version", "Prints the version.")
-
-  static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry("version", "Prints the version.", options: NoOptions.self) { _, _ in
     CommandOutput(text: "countersign \(version)", json: .object(["version": .text(version)]))
   }
 }

@@ -22,13 +22,10 @@ enum CountersignSyntax {
     options: GlobalOptions.self,
     [
       VerifyCommand.group, AppCommand.group, CommandEntry(RevokeCommand.self), OperationCommand.group,
-      ConversionCommand.group, CommandEntry(ForgetCommand.self), CommandEntry(EnqueueCommand.self), MailCommand.group,
+      ConversionCommand.group, ForgetCommand.entry, CommandEntry(EnqueueCommand.self), MailCommand.group,
       ProjectCommand.group, ProviderCommand.group, AccountCommand.group, ServiceAccountCommand.group,
-      WebhookCommand.group,
-      CommandEntry(AuditCommand.self),
-      TopologyCommand.group, ServiceCommand.group, StoreCommand.group, JobsCommand.group, DeadCommand.group,
-      KeysCommand.group,
-      CommandEntry(DoctorCommand.self),
-      TemplatesCommand.group, SMSCommand.group, CommandEntry(VersionCommand.self),
+      WebhookCommand.group, CommandEntry(AuditCommand.self), TopologyCommand.group, ServiceCommand.group,
+      StoreCommand.group, JobsCommand.group, DeadCommand.group, KeysCommand.group, CommandEntry(DoctorCommand.self),
+      TemplatesCommand.group, SMSCommand.group, VersionCommand.entry,
     ])
 }

@@ -2,23 +2,14 @@ import CountersignEncoding
 import CountersignMessages
 import ServiceRuntime
 
-enum ForgetCommand: OperatorCommand {
-  static let syntax = named(
+enum ForgetCommand {
+  static let entry = CommandEntry(
     "forget", "Erases everything the coordinator holds about a phone number.",
-    discussion: """
-      A verification in progress is canceled first. Reports how much was erased, and where other copies may be.
-      """)
-
-  struct Options: CommandOptions {
-    let number: String
-
-    init(_ reader: OptionReader) {
-      number = reader.operand("NUMBER", "Number in E.164: +14155550123.")
-    }
-  }
-
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-    let forgotten = try await context.sendAsOperator(ForgetNumber(phoneNumber: options.number))
+    discussion:
+      "A verification in progress is canceled first. Reports how much was erased, and where other copies may be.",
+    operand: .required("NUMBER", "Number in E.164: +14155550123.")
+  ) { number, context in
+    let forgotten = try await context.sendAsOperator(ForgetNumber(phoneNumber: number))
     return CommandOutput(text: text(forgotten), reply: forgotten)
   }
 

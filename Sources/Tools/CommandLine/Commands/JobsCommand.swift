@@ -11,7 +11,7 @@ enum JobsCommand {
       Jobs are taken from one queue of delayed jobs after the other, for a moment, and given back in their order. One whose
       delay ends meanwhile goes on then. Jobs that have no more attempts are dead letters: countersign dead list.
       """,
-    options: Selection.self, [CommandEntry(List.self), CommandEntry(Show.self)])
+    options: Selection.self, [list, show])
 
   struct Selection: CommandOptions {
     let queues: [String]
@@ -29,63 +29,61 @@ enum JobsCommand {
 // MARK: - List
 
 extension JobsCommand {
-  enum List: OperatorCommand {
-    static let syntax = named("list", "Lists them: how many, since when, with which error, and until when.")
+  struct ListOptions: CommandOptions {
+    let selection: Selection
+    let limit: Int
 
-    struct Options: CommandOptions {
-      let selection: Selection
-      let limit: Int
-
-      init(_ reader: OptionReader) {
-        selection = reader.inherited()
-        limit =
-          reader.integer(
-            "limit", "NUMBER", in: 1...DelayedJobs.maxTaken, "Most jobs to show: 50 unless given. All are counted.")
-          ?? 50
-      }
+    init(_ reader: OptionReader) {
+      selection = reader.inherited()
+      limit =
+        reader.integer(
+          "limit", "NUMBER", in: 1...DelayedJobs.maxTaken, "Most jobs to show: 50 unless given. All are counted.")
+        ?? 50
     }
+  }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let found = try await context.backend().withDelayedQueues { (broker) throws(CommandLineError) in
-        try await DelayedJobs(broker: broker).list(options.selection.queues, limit: options.limit)
-      }
-      return CommandOutput(
-        text: text(found),
-        json: .object([
-          "count": .integer(Int64(found.count)), "queues": .array(found.queues.map(json)),
-          "jobs": .array(found.jobs.map { .object(fields($0)) }),
-        ]))
+  static let list = CommandEntry(
+    "list", "Lists them: how many, since when, with which error, and until when.", options: ListOptions.self
+  ) { options, context in
+    let found = try await context.backend().withDelayedQueues { (broker) throws(CommandLineError) in
+      try await DelayedJobs(broker: broker).list(options.selection.queues, limit: options.limit)
     }
+    return CommandOutput(
+      text: text(found),
+      json: .object([
+        "count": .integer(Int64(found.count)), "queues": .array(found.queues.map(json)),
+        "jobs": .array(found.jobs.map { .object(fields($0)) }),
+      ]))
+  }
 
-    private static func text(_ found: DelayedJobs.Outcome) -> String {
-      guard !found.queues.isEmpty else { return "no job is delayed" }
-      var queues = TextTable("QUEUE", "DELAY", "JOBS", "OLDEST SINCE", "NEXT ATTEMPT")
-      queues.rows = found.queues.map { queue in
-        [
-          queue.queue, queue.step.rawValue, "\(queue.count)", time(queue.oldest?.since),
-          time(queue.oldest?.nextAttempt),
-        ]
-      }
-      var jobs = TextTable("ID", "QUEUE", "SINCE", "ATTEMPTS", "NEXT ATTEMPT", "LAST ERROR")
-      jobs.rows = found.jobs.map { job in
-        [
-          job.id, job.queue, time(job.since), "\(job.attempts)", time(job.nextAttempt),
-          DeadLetterText.short(job.error ?? ""),
-        ]
-      }
-      let missing = found.count - found.jobs.count
-      let rest = missing > 0 ? "\nand \(missing) more; see --limit" : ""
-      return "\(queues.text)\n\n\(jobs.text)\(rest)"
-    }
-
-    private static func time(_ time: UnixTime?) -> String { time?.rfc3339 ?? "-" }
-
-    private static func json(_ queue: DelayedJobs.Queue) -> JSONValue {
+  private static func text(_ found: DelayedJobs.Outcome) -> String {
+    guard !found.queues.isEmpty else { return "no job is delayed" }
+    var queues = TextTable("QUEUE", "DELAY", "JOBS", "OLDEST SINCE", "NEXT ATTEMPT")
+    queues.rows = found.queues.map { queue in
       [
-        "queue": .text(queue.queue), "delay": .text(queue.step.rawValue), "count": .integer(Int64(queue.count)),
-        "oldest": .optional(queue.oldest?.since?.rfc3339), "next": .optional(queue.oldest?.nextAttempt?.rfc3339),
+        queue.queue, queue.step.rawValue, "\(queue.count)", time(queue.oldest?.since),
+        time(queue.oldest?.nextAttempt),
       ]
     }
+    var jobs = TextTable("ID", "QUEUE", "SINCE", "ATTEMPTS", "NEXT ATTEMPT", "LAST ERROR")
+    jobs.rows = found.jobs.map { job in
+      [
+        job.id, job.queue, time(job.since), "\(job.attempts)", time(job.nextAttempt),
+        DeadLetterText.short(job.error ?? ""),
+      ]
+    }
+    let missing = found.count - found.jobs.count
+    let rest = missing > 0 ? "\nand \(missing) more; see --limit" : ""
+    return "\(queues.text)\n\n\(jobs.text)\(rest)"
+  }
+
+  private static func time(_ time: UnixTime?) -> String { time?.rfc3339 ?? "-" }
+
+  private static func json(_ queue: DelayedJobs.Queue) -> JSONValue {
+    [
+      "queue": .text(queue.queue), "delay": .text(queue.step.rawValue), "count": .integer(Int64(queue.count)),
+      "oldest": .optional(queue.oldest?.since?.rfc3339), "next": .optional(queue.oldest?.nextAttempt?.rfc3339),
+    ]
   }
 
   private static func fields(_ job: DelayedJob) -> [String: JSONValue] {
@@ -100,33 +98,31 @@ extension JobsCommand {
 // MARK: - Show
 
 extension JobsCommand {
-  enum Show: OperatorCommand {
-    static let syntax = named("show", "Shows one completely, with possible secrets and personal data covered.")
+  struct ShowOptions: CommandOptions {
+    let selection: Selection
+    let reveal: Bool
+    let id: String
 
-    struct Options: CommandOptions {
-      let selection: Selection
-      let reveal: Bool
-      let id: String
-
-      init(_ reader: OptionReader) {
-        selection = reader.inherited()
-        reveal = reader.flag("reveal", "Cover nothing.")
-        id = reader.operand("MESSAGE_ID", "ID of the job, as the list shows it.")
-      }
+    init(_ reader: OptionReader) {
+      selection = reader.inherited()
+      reveal = reader.flag("reveal", "Cover nothing.")
+      id = reader.operand("MESSAGE_ID", "ID of the job, as the list shows it.")
     }
+  }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let found = try await context.backend().withDelayedQueues { (broker) throws(CommandLineError) in
-        try await DelayedJobs(broker: broker).find(options.id, in: options.selection.queues)
-      }
-      guard let found else {
-        throw CommandLineError(
-          .refused,
-          "job \(options.id) is not delayed: it waits in its work queue, has ended, or is a dead letter (countersign dead show); delay queues with more than \(DelayedJobs.maxTaken) jobs are not searched"
-        )
-      }
-      return DeadLetterText.output(
-        fields(found).merging(DeadLetterText.parts(of: found.message, reveal: options.reveal)) { $1 })
+  static let show = CommandEntry(
+    "show", "Shows one completely, with possible secrets and personal data covered.", options: ShowOptions.self
+  ) { options, context in
+    let found = try await context.backend().withDelayedQueues { (broker) throws(CommandLineError) in
+      try await DelayedJobs(broker: broker).find(options.id, in: options.selection.queues)
     }
+    guard let found else {
+      throw CommandLineError(
+        .refused,
+        "job \(options.id) is not delayed: it waits in its work queue, has ended, or is a dead letter (countersign dead show); delay queues with more than \(DelayedJobs.maxTaken) jobs are not searched"
+      )
+    }
+    return DeadLetterText.output(
+      fields(found).merging(DeadLetterText.parts(of: found.message, reveal: options.reveal)) { $1 })
   }
 }

@@ -11,10 +11,10 @@ enum MailCommand {
     "mail", "Sends and previews mail, and manages the list of suppressed addresses.",
     options: WorkerOptions.self,
     [
-      CommandEntry(Send.self), CommandEntry(Preview.self),
+      send, preview,
       CommandEntry(
         "suppressions", "Addresses that get no mail, because a server said that the recipient does not exist.",
-        [CommandEntry(ListSuppressions.self), CommandEntry(LiftSuppression.self), CommandEntry(CopySuppressions.self)]),
+        [listSuppressions, liftSuppression, CommandEntry(CopySuppressions.self)]),
     ])
 
   struct WorkerOptions: CommandOptions {
@@ -58,78 +58,74 @@ enum MailCommand {
 // MARK: - Send and preview
 
 extension MailCommand {
-  enum Send: OperatorCommand {
-    static let syntax = named(
-      "send", "Sends a mail through the mail-worker and waits for the result.",
-      discussion: """
-        Example:
-          countersign mail send ada@example.com --template address-verification --language fr --code 123456
-        """)
+  struct SendOptions: CommandOptions {
+    let content: Content
+    let deadline: Duration?
 
-    struct Options: CommandOptions {
-      let content: Content
-      let deadline: Duration?
-
-      init(_ reader: OptionReader) {
-        content = Content(reader)
-        deadline = reader.duration("deadline", "TIME", "Latest time of sending, from now: 10m unless given.")
-      }
-    }
-
-    /// Longer than for other commands: a mail server may take its time.
-    private static let defaultTimeout = Duration.seconds(60)
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let body: [UInt8]
-      do {
-        body = try options.content.job(deadline: context.clock.now() + (options.deadline ?? defaultDeadline)).json()
-      } catch let error as ContractProblem {
-        throw CommandLineError(.badInput, "\(error.code): \(error.description)")
-      }
-      let job = EnqueuedJob(
-        type: MailRelayJob.type, messageID: options.content.id ?? MessageID.make(), body: body)
-      return JobResultText.output(
-        try await context.backend().enqueue(job, timeout: context.global.timeout ?? defaultTimeout))
+    init(_ reader: OptionReader) {
+      content = Content(reader)
+      deadline = reader.duration("deadline", "TIME", "Latest time of sending, from now: 10m unless given.")
     }
   }
 
-  enum Preview: OperatorCommand {
-    static let syntax = named("preview", "Writes a mail as the mail-worker would send it, signed, without sending it.")
-
-    struct Options: CommandOptions {
-      let worker: WorkerOptions
-      let content: Content
-      let output: String?
-
-      init(_ reader: OptionReader) {
-        worker = reader.inherited()
-        content = Content(reader)
-        output = reader.text("output", "FILE", "Destination, for a mail client: standard output unless given.")
-      }
+  static let send = CommandEntry(
+    "send", "Sends a mail through the mail-worker and waits for the result.",
+    discussion: """
+      Example:
+        countersign mail send ada@example.com --template address-verification --language fr --code 123456
+      """, options: SendOptions.self
+  ) { options, context in
+    let body: [UInt8]
+    do {
+      body = try options.content.job(deadline: context.clock.now() + (options.deadline ?? defaultDeadline)).json()
+    } catch let error as ContractProblem {
+      throw CommandLineError(.badInput, "\(error.code): \(error.description)")
     }
+    let job = EnqueuedJob(
+      type: MailRelayJob.type, messageID: options.content.id ?? MessageID.make(), body: body)
+    return JobResultText.output(
+      try await context.backend().enqueue(job, timeout: context.global.timeout ?? defaultTimeout))
+  }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let result: Result<[UInt8], MailRelay.PreviewRefused>
-      do {
-        result = try MailRelay.preview(
-          options.content.job(deadline: context.clock.now() + defaultDeadline),
-          messageID: options.content.id ?? MessageID.make(), date: context.clock.now(),
-          context.backend().mailConfiguration(file: options.worker.workerConfig))
-      } catch let error as WorkerError {
-        throw CommandLineError(.configuration, error.description)
-      }
-      let mail = try result.mapError { CommandLineError(.refused, $0.description) }.get()
-      guard let path = options.output else {
-        let text = String(decoding: mail, as: UTF8.self)
-        return CommandOutput(text: text, json: .text(text))
-      }
-      do {
-        try Data(mail).write(to: URL(filePath: path))
-      } catch {
-        throw CommandLineError(.noInput, "cannot write \(path)")
-      }
-      return CommandOutput(text: "\(path): \(mail.count) bytes", json: .object(["bytes": .integer(Int64(mail.count))]))
+  /// Longer than for other commands: a mail server may take its time.
+  private static let defaultTimeout = Duration.seconds(60)
+
+  struct PreviewOptions: CommandOptions {
+    let worker: WorkerOptions
+    let content: Content
+    let output: String?
+
+    init(_ reader: OptionReader) {
+      worker = reader.inherited()
+      content = Content(reader)
+      output = reader.text("output", "FILE", "Destination, for a mail client: standard output unless given.")
     }
+  }
+
+  static let preview = CommandEntry(
+    "preview", "Writes a mail as the mail-worker would send it, signed, without sending it.",
+    options: PreviewOptions.self
+  ) { options, context in
+    let result: Result<[UInt8], MailRelay.PreviewRefused>
+    do {
+      result = try MailRelay.preview(
+        options.content.job(deadline: context.clock.now() + defaultDeadline),
+        messageID: options.content.id ?? MessageID.make(), date: context.clock.now(),
+        context.backend().mailConfiguration(file: options.worker.workerConfig))
+    } catch let error as WorkerError {
+      throw CommandLineError(.configuration, error.description)
+    }
+    let mail = try result.mapError { CommandLineError(.refused, $0.description) }.get()
+    guard let path = options.output else {
+      let text = String(decoding: mail, as: UTF8.self)
+      return CommandOutput(text: text, json: .text(text))
+    }
+    do {
+      try Data(mail).write(to: URL(filePath: path))
+    } catch {
+      throw CommandLineError(.noInput, "cannot write \(path)")
+    }
+    return CommandOutput(text: "\(path): \(mail.count) bytes", json: .object(["bytes": .integer(Int64(mail.count))]))
   }
 
   private static let defaultDeadline = Duration.seconds(600)
@@ -168,62 +164,58 @@ extension MailCommand.Content {
 // MARK: - The suppression list
 
 extension MailCommand {
-  enum ListSuppressions: OperatorCommand {
-    static let syntax = named("list", "Lists them, the latest first.")
+  struct ListSuppressionsOptions: CommandOptions {
+    let worker: WorkerOptions
+    let limit: Int?
 
-    struct Options: CommandOptions {
-      let worker: WorkerOptions
-      let limit: Int?
-
-      init(_ reader: OptionReader) {
-        worker = reader.inherited()
-        limit = reader.integer("limit", "NUMBER", in: 1...100_000, "Most addresses to show: 50 unless given.")
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let limit = options.limit ?? 50
-      let entries = try await withList(options.worker, context) { (list) throws(WorkerError) in
-        try await list.entries(limit: limit)
-      }
-      var table = TextTable("since", "address", "reason", "server's code", "job")
-      table.rows = entries.map { [$0.since.rfc3339, $0.address, $0.reason, $0.providerCode ?? "", $0.jobID] }
-      let json = entries.map { entry in
-        JSONValue.object([
-          "address": .text(entry.address), "since": .text(entry.since.rfc3339), "reason": .text(entry.reason),
-          "providerCode": entry.providerCode.map { .text($0) } ?? .null, "jobID": .text(entry.jobID),
-        ])
-      }
-      return CommandOutput(text: entries.isEmpty ? "the list is empty" : table.text, json: .array(json))
+    init(_ reader: OptionReader) {
+      worker = reader.inherited()
+      limit = reader.integer("limit", "NUMBER", in: 1...100_000, "Most addresses to show: 50 unless given.")
     }
   }
 
-  enum LiftSuppression: OperatorCommand {
-    static let syntax = named("lift", "Takes an address off the list.")
-
-    struct Options: CommandOptions {
-      let worker: WorkerOptions
-      let address: String
-
-      init(_ reader: OptionReader) {
-        worker = reader.inherited()
-        address = reader.operand("ADDRESS", "Address.")
-      }
+  static let listSuppressions = CommandEntry(
+    "list", "Lists them, the latest first.", options: ListSuppressionsOptions.self
+  ) { options, context in
+    let limit = options.limit ?? 50
+    let entries = try await withList(options.worker, context) { (list) throws(WorkerError) in
+      try await list.entries(limit: limit)
     }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      guard let address = MailAddress(options.address) else {
-        throw CommandLineError(.usage, "ADDRESS must be an address such as name@example.com")
-      }
-      // The record holds no addresses.
-      try await context.announce("mail.suppressions.lift", on: address.domain)
-      let wasListed = try await withList(options.worker, context) { (list) throws(WorkerError) in
-        try await list.lift(address)
-      }
-      return CommandOutput(
-        text: wasListed ? "lifted: mail is sent to it again" : "it is not on the list",
-        json: .object(["lifted": .bool(wasListed)]), exitCode: wasListed ? .success : .failure)
+    var table = TextTable("since", "address", "reason", "server's code", "job")
+    table.rows = entries.map { [$0.since.rfc3339, $0.address, $0.reason, $0.providerCode ?? "", $0.jobID] }
+    let json = entries.map { entry in
+      JSONValue.object([
+        "address": .text(entry.address), "since": .text(entry.since.rfc3339), "reason": .text(entry.reason),
+        "providerCode": entry.providerCode.map { .text($0) } ?? .null, "jobID": .text(entry.jobID),
+      ])
     }
+    return CommandOutput(text: entries.isEmpty ? "the list is empty" : table.text, json: .array(json))
+  }
+
+  struct LiftSuppressionOptions: CommandOptions {
+    let worker: WorkerOptions
+    let address: String
+
+    init(_ reader: OptionReader) {
+      worker = reader.inherited()
+      address = reader.operand("ADDRESS", "Address.")
+    }
+  }
+
+  static let liftSuppression = CommandEntry(
+    "lift", "Takes an address off the list.", options: LiftSuppressionOptions.self
+  ) { options, context in
+    guard let address = MailAddress(options.address) else {
+      throw CommandLineError(.usage, "ADDRESS must be an address such as name@example.com")
+    }
+    // The record holds no addresses.
+    try await context.announce("mail.suppressions.lift", on: address.domain)
+    let wasListed = try await withList(options.worker, context) { (list) throws(WorkerError) in
+      try await list.lift(address)
+    }
+    return CommandOutput(
+      text: wasListed ? "lifted: mail is sent to it again" : "it is not on the list",
+      json: .object(["lifted": .bool(wasListed)]), exitCode: wasListed ? .success : .failure)
   }
 
   enum CopySuppressions: OperatorCommand {
@@ -262,20 +254,12 @@ extension MailCommand {
     }
 
     private static func entries(of file: String) async throws(CommandLineError) -> [Suppression] {
-      let result: Result<[Suppression], WorkerError>
-      do throws(WorkerError) {
-        let list = try await SuppressionList.open(path: file)
-        do throws(WorkerError) {
-          result = .success(try await list.entries(limit: maxAddresses + 1))
-        } catch {
-          result = .failure(error)
-        }
-        await list.close()
-      } catch {
-        throw CommandLineError(.badInput, "\(file): \(error.description)")
-      }
       let entries: [Suppression]
-      do throws(WorkerError) { entries = try result.get() } catch {
+      do throws(WorkerError) {
+        entries = try await lend(try await SuppressionList.open(path: file)) { list throws(WorkerError) in
+          try await list.entries(limit: maxAddresses + 1)
+        }
+      } catch {
         throw CommandLineError(.badInput, "\(file): \(error.description)")
       }
       guard entries.count <= maxAddresses else {
@@ -291,14 +275,19 @@ extension MailCommand {
     _ body: (SuppressionList) async throws(WorkerError) -> T
   ) async throws -> T {
     let settings = try context.backend().mailConfiguration(file: options.workerConfig).suppressions
-    let result: Result<T, WorkerError>
     do throws(WorkerError) {
-      let list = try await SuppressionList.open(settings)
-      do throws(WorkerError) { result = .success(try await body(list)) } catch { result = .failure(error) }
-      await list.close()
+      return try await lend(try await SuppressionList.open(settings), body)
     } catch {
-      result = .failure(error)
+      throw CommandLineError(.unavailable, error.description)
     }
-    return try result.mapError { CommandLineError(.unavailable, $0.description) }.get()
+  }
+
+  private static func lend<T: Sendable>(
+    _ list: SuppressionList, _ body: (SuppressionList) async throws(WorkerError) -> T
+  ) async throws(WorkerError) -> T {
+    let result: Result<T, WorkerError>
+    do throws(WorkerError) { result = .success(try await body(list)) } catch { result = .failure(error) }
+    await list.close()
+    return try result.get()
   }
 }

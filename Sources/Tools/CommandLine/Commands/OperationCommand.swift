@@ -4,25 +4,14 @@ import CountersignTelemetry
 import ServiceRuntime
 
 enum OperationCommand {
-  static let group = CommandEntry(
-    "operation", "Shows revocations and pushes.", [CommandEntry(Status.self)])
+  static let group = CommandEntry("operation", "Shows revocations and pushes.", [status])
 
-  enum Status: OperatorCommand {
-    static let syntax = named(
-      "status", "Shows the life of a revocation, or of the push of a receipt, across all processes.")
-
-    struct Options: CommandOptions {
-      let id: String
-
-      init(_ reader: OptionReader) {
-        id = reader.operand("ID", "Operation ID, or receipt.")
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let reply = try await context.send(GetOperationStatus(operationID: options.id))
-      return CommandOutput(text: OperationText.text(reply), reply: reply)
-    }
+  static let status = CommandEntry(
+    "status", "Shows the life of a revocation, or of the push of a receipt, across all processes.",
+    operand: .required("ID", "Operation ID, or receipt.")
+  ) { id, context in
+    let reply = try await context.send(GetOperationStatus(operationID: id))
+    return CommandOutput(text: OperationText.text(reply), reply: reply)
   }
 }
 

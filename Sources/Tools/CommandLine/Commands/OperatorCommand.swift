@@ -99,6 +99,13 @@ struct NoOptions: CommandOptions {
   init(_ reader: OptionReader) {}
 }
 
+/// Options of the group alone.
+struct GroupOptions<Shared: CommandOptions>: CommandOptions {
+  let shared: Shared
+
+  init(_ reader: OptionReader) { shared = reader.inherited() }
+}
+
 struct CommandEntry: Sendable {
   typealias Action = @Sendable (CommandArguments, CommandContext) async throws -> CommandOutput
 
@@ -110,6 +117,26 @@ struct CommandEntry: Sendable {
     syntax = Command.syntax
     commands = []
     action = { (arguments, context) in try await Command.run(Command.Options.read(arguments), in: context) }
+  }
+
+  /// A command that is too short for a type of its own.
+  init<Options: CommandOptions>(
+    _ name: String, _ summary: String, discussion: String? = nil, options: Options.Type,
+    _ run: @escaping @Sendable (Options, CommandContext) async throws -> CommandOutput
+  ) {
+    syntax = CommandSyntax(name, summary, discussion: discussion, options: options)
+    commands = []
+    action = { (arguments, context) in try await run(Options.read(arguments), context) }
+  }
+
+  /// A command of one operand.
+  init(
+    _ name: String, _ summary: String, discussion: String? = nil, operand: CommandOperand,
+    _ run: @escaping @Sendable (String, CommandContext) async throws -> CommandOutput
+  ) {
+    syntax = CommandSyntax(name, summary, discussion: discussion, operands: [operand])
+    commands = []
+    action = { (arguments, context) in try await run(arguments.operand(operand.name), context) }
   }
 
   init<Shared: CommandOptions>(

@@ -3,63 +3,52 @@ import Projects
 import ServiceRuntime
 
 extension ProjectCommand {
-  enum Enable: OperatorCommand {
-    static let syntax = named("enable", "Switches a way to sign in on.")
+  struct EnableOptions: CommandOptions {
+    let target: MethodOptions
+    let clientIDs: [String]
+    let appID: String?
 
-    struct Options: CommandOptions {
-      let target: MethodOptions
-      let clientIDs: [String]
-      let appID: String?
-
-      init(_ reader: OptionReader) {
-        clientIDs = reader.texts(
-          "client-id", "ID", "Client whose ID tokens are taken, in addition to those before; may be repeated.")
-        appID = reader.text("app-id", "ID", "App at the provider whose access tokens are taken: Facebook's app ID.")
-        target = MethodOptions(reader)
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let method = try options.target.checkedMethod()
-      let hasFacts = !options.clientIDs.isEmpty || options.appID != nil
-      guard !hasFacts || ProjectForms.isProviderID(method) else {
-        throw CommandLineError(.usage, "--client-id and --app-id belong to providers, such as apple.com")
-      }
-      return try options.target.change(method, isOn: true, context) { members in
-        guard hasFacts else { return }
-        var providers = members["providers"]?.members ?? [:]
-        var facts = providers[method]?.members ?? [:]
-        if !options.clientIDs.isEmpty { facts["clientIDs"] = merged(facts["clientIDs"], options.clientIDs) }
-        if let appID = options.appID { facts["appID"] = .text(appID) }
-        providers[method] = .object(facts)
-        members["providers"] = .object(providers)
-      }
-    }
-
-    private static func merged(_ old: JSONValue?, _ new: [String]) -> JSONValue {
-      var ids: [String] = []
-      if case .array(let values)? = old { ids = values.compactMap(\.text) }
-      for id in new where !ids.contains(id) { ids.append(id) }
-      return .texts(ids)
+    init(_ reader: OptionReader) {
+      clientIDs = reader.texts(
+        "client-id", "ID", "Client whose ID tokens are taken, in addition to those before; may be repeated.")
+      appID = reader.text("app-id", "ID", "App at the provider whose access tokens are taken: Facebook's app ID.")
+      target = MethodOptions(reader)
     }
   }
 
-  enum Disable: OperatorCommand {
-    static let syntax = named("disable", "Switches a way to sign in off. Accounts keep what they have of it.")
-
-    struct Options: CommandOptions {
-      let target: MethodOptions
-
-      init(_ reader: OptionReader) { target = MethodOptions(reader) }
+  static let enable = CommandEntry("enable", "Switches a way to sign in on.", options: EnableOptions.self) {
+    options, context in
+    let method = try options.target.checkedMethod()
+    let hasFacts = !options.clientIDs.isEmpty || options.appID != nil
+    guard !hasFacts || ProjectForms.isProviderID(method) else {
+      throw CommandLineError(.usage, "--client-id and --app-id belong to providers, such as apple.com")
     }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      try options.target.change(try options.target.checkedMethod(), isOn: false, context) { _ in }
+    return try options.target.change(method, isOn: true, context) { members in
+      guard hasFacts else { return }
+      var providers = members["providers"]?.members ?? [:]
+      var facts = providers[method]?.members ?? [:]
+      if !options.clientIDs.isEmpty { facts["clientIDs"] = merged(facts["clientIDs"], options.clientIDs) }
+      if let appID = options.appID { facts["appID"] = .text(appID) }
+      providers[method] = .object(facts)
+      members["providers"] = .object(providers)
     }
+  }
+
+  private static func merged(_ old: JSONValue?, _ new: [String]) -> JSONValue {
+    var ids: [String] = []
+    if case .array(let values)? = old { ids = values.compactMap(\.text) }
+    for id in new where !ids.contains(id) { ids.append(id) }
+    return .texts(ids)
+  }
+
+  static let disable = CommandEntry(
+    "disable", "Switches a way to sign in off. Accounts keep what they have of it.", options: MethodOptions.self
+  ) { target, context in
+    try target.change(try target.checkedMethod(), isOn: false, context) { _ in }
   }
 
   /// A way to sign in of a project.
-  struct MethodOptions {
+  struct MethodOptions: CommandOptions {
     let place: DirectoryOptions
     let project: String
     let method: String

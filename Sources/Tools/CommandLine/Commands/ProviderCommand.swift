@@ -13,7 +13,7 @@ enum ProviderCommand {
       docs/identity-providers.md says what to enter at the provider.
       """,
     options: ProjectOption.self,
-    [CommandEntry(Add.self), CommandEntry(List.self), CommandEntry(Check.self), CommandEntry(Remove.self)])
+    [CommandEntry(Add.self), list, check, remove])
 
   /// Address that a provider leads back to: the page of the project's domain.
   struct ReturnOption: CommandOptions {
@@ -52,7 +52,7 @@ enum ProviderCommand {
     }
   }
 
-  struct Target {
+  struct Target: CommandOptions {
     let project: ProjectOption
     private let id: String
 
@@ -80,80 +80,60 @@ enum ProviderCommand {
       json: .object(["providers": .array(views.map { JSONValue(encoding: $0) })]))
   }
 
-  enum List: OperatorCommand {
-    /// Bounds the pages.
-    private static let maxProviders = 1_000
+  /// Bounds the pages.
+  private static let maxProviders = 1_000
 
-    static let syntax = named("list", "Lists the OpenID Connect providers of a project.")
-
-    struct Options: CommandOptions {
-      let project: ProjectOption
-
-      init(_ reader: OptionReader) { project = reader.inherited() }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let (project, backend) = (try options.project.id(), try context.backend())
-      var views: [ProviderView] = []
-      var hasMore = true
-      while hasMore, views.count < maxProviders {
-        var command = FindProviders(project: project)
-        command.behind = views.last?.providerID
-        let page = try await backend.sendAsOperator(command, timeout: context.timeout)
-        views += page.providers
-        hasMore = page.hasMore == true && !page.providers.isEmpty
-      }
-      return output(views)
-    }
-  }
-
-  enum Check: OperatorCommand {
-    static let syntax = named(
-      "check", "Compares a provider with what it says of itself, from this machine, and names what is wrong.")
-
-    struct Options: CommandOptions {
-      let target: Target
-      let pages: ReturnOption
-      let trust: TrustOption
-
-      init(_ reader: OptionReader) {
-        (pages, trust) = (ReturnOption(reader), TrustOption(reader))
-        target = Target(reader)
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let (project, backend) = (try options.target.project.id(), try context.backend())
+  static let list = CommandEntry(
+    "list", "Lists the OpenID Connect providers of a project.", options: GroupOptions<ProjectOption>.self
+  ) { options, context in
+    let (project, backend) = (try options.shared.id(), try context.backend())
+    var views: [ProviderView] = []
+    var hasMore = true
+    while hasMore, views.count < maxProviders {
       var command = FindProviders(project: project)
-      command.providerID = try options.target.checkedID()
-      let found = try await backend.sendAsOperator(command, timeout: context.timeout)
-      guard let view = found.providers.first else {
-        throw CommandLineError(.internalError, "accounts answered without the provider")
-      }
-      let address = try options.pages.address(of: project, context)
-      let findings = try await backend.withProbe(caFile: options.trust.caFile) { probe throws(CommandLineError) in
-        await ProviderFindings(view: view, returnAddress: address, probe: probe).all()
-      }
-      return DoctorCommand.output(Finding.ordered(findings))
+      command.behind = views.last?.providerID
+      let page = try await backend.sendAsOperator(command, timeout: context.timeout)
+      views += page.providers
+      hasMore = page.hasMore == true && !page.providers.isEmpty
+    }
+    return output(views)
+  }
+
+  struct CheckOptions: CommandOptions {
+    let target: Target
+    let pages: ReturnOption
+    let trust: TrustOption
+
+    init(_ reader: OptionReader) {
+      (pages, trust) = (ReturnOption(reader), TrustOption(reader))
+      target = Target(reader)
     }
   }
 
-  enum Remove: OperatorCommand {
-    static let syntax = named(
-      "remove", "Removes a provider that was added. Accounts of users keep their identities there.")
-
-    struct Options: CommandOptions {
-      let target: Target
-
-      init(_ reader: OptionReader) { target = Target(reader) }
+  static let check = CommandEntry(
+    "check", "Compares a provider with what it says of itself, from this machine, and names what is wrong.",
+    options: CheckOptions.self
+  ) { options, context in
+    let (project, backend) = (try options.target.project.id(), try context.backend())
+    var command = FindProviders(project: project)
+    command.providerID = try options.target.checkedID()
+    let found = try await backend.sendAsOperator(command, timeout: context.timeout)
+    guard let view = found.providers.first else {
+      throw CommandLineError(.internalError, "accounts answered without the provider")
     }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let id = try options.target.checkedID()
-      _ = try await context.sendAsOperator(
-        SetProvider(project: try options.target.project.id(), providerID: id, act: .remove))
-      return CommandOutput(text: "\(id) is removed", json: .object(["removed": .text(id)]))
+    let address = try options.pages.address(of: project, context)
+    let findings = try await backend.withProbe(caFile: options.trust.caFile) { probe throws(CommandLineError) in
+      await ProviderFindings(view: view, returnAddress: address, probe: probe).all()
     }
+    return DoctorCommand.output(Finding.ordered(findings))
+  }
+
+  static let remove = CommandEntry(
+    "remove", "Removes a provider that was added. Accounts of users keep their identities there.", options: Target.self
+  ) { target, context in
+    let id = try target.checkedID()
+    _ = try await context.sendAsOperator(SetProvider(project: try target.project.id(), providerID: id, act: .remove))
+    return CommandOutput(text: "\(id) is removed", json: .object(["removed": .text(id)]))
   }
 }
 

@@ -9,66 +9,52 @@ import ServiceRuntime
 #endif
 
 extension ServiceAccountCommand {
-  enum Add: OperatorCommand {
-    static let syntax = named(
-      "add", "Adds a service account, and writes the file with its private key.",
-      discussion: """
-        The key is made here, and only its public part leaves this machine. The file is the only copy.
-        """)
+  struct AddOptions: CommandOptions {
+    let file: KeyFileOptions
+    let roles: RolesOption
 
-    struct Options: CommandOptions {
-      let file: KeyFileOptions
-      let roles: RolesOption
-
-      init(_ reader: OptionReader) {
-        roles = RolesOption(reader)
-        file = KeyFileOptions(reader)
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      try await options.file.withNewKey(.create, context) { $0.roles = options.roles.roles }
+    init(_ reader: OptionReader) {
+      roles = RolesOption(reader)
+      file = KeyFileOptions(reader)
     }
   }
 
-  enum AddKey: OperatorCommand {
-    static let syntax = named(
-      "add", "Adds a key to a service account, and writes the file with it. The keys of before stay good.")
+  static let add = CommandEntry(
+    "add", "Adds a service account, and writes the file with its private key.",
+    discussion: "The key is made here, and only its public part leaves this machine. The file is the only copy.",
+    options: AddOptions.self
+  ) { options, context in
+    try await options.file.withNewKey(.create, context) { $0.roles = options.roles.roles }
+  }
 
-    struct Options: CommandOptions {
-      let file: KeyFileOptions
+  static let addKey = CommandEntry(
+    "add", "Adds a key to a service account, and writes the file with it. The keys of before stay good.",
+    options: KeyFileOptions.self
+  ) { file, context in
+    try await file.withNewKey(.addKey, context) { _ in }
+  }
 
-      init(_ reader: OptionReader) { file = KeyFileOptions(reader) }
-    }
+  struct RemoveKeyOptions: CommandOptions {
+    let target: Target
+    let keyID: String
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      try await options.file.withNewKey(.addKey, context) { _ in }
+    init(_ reader: OptionReader) {
+      target = Target(reader)
+      keyID = reader.operand("KEY", "ID of the key: private_key_id of its file.")
     }
   }
 
-  enum RemoveKey: OperatorCommand {
-    static let syntax = named(
-      "remove", "Removes a key of a service account: nothing that it signs is taken any longer.")
-
-    struct Options: CommandOptions {
-      let target: Target
-      let keyID: String
-
-      init(_ reader: OptionReader) {
-        target = Target(reader)
-        keyID = reader.operand("KEY", "ID of the key: private_key_id of its file.")
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      try await carryOut(.removeKey, options.target, context) { $0.keyID = options.keyID }
-    }
+  static let removeKey = CommandEntry(
+    "remove", "Removes a key of a service account: nothing that it signs is taken any longer.",
+    options: RemoveKeyOptions.self
+  ) { options, context in
+    try await carryOut(.removeKey, options.target, context) { $0.keyID = options.keyID }
   }
 }
 
 extension ServiceAccountCommand {
   /// A service account that gets a key, and the file for it.
-  struct KeyFileOptions {
+  struct KeyFileOptions: CommandOptions {
     private let target: Target
     private let file: String?
     private let tokenURI: String

@@ -14,10 +14,8 @@ enum ServiceAccountCommand {
       """,
     options: ProjectOption.self,
     [
-      CommandEntry(Add.self), CommandEntry(List.self),
-      CommandEntry(
-        "key", "Adds and removes keys of a service account.", [CommandEntry(AddKey.self), CommandEntry(RemoveKey.self)]),
-      CommandEntry(Roles.self), CommandEntry(Disable.self), CommandEntry(Enable.self), CommandEntry(Delete.self),
+      add, list, CommandEntry("key", "Adds and removes keys of a service account.", [addKey, removeKey]), roles,
+      disable, enable, delete,
     ])
 
   static func output(_ reply: ServiceAccountsListed) -> CommandOutput {
@@ -43,7 +41,7 @@ enum ServiceAccountCommand {
 }
 
 extension ServiceAccountCommand {
-  struct Target {
+  struct Target: CommandOptions {
     let project: ProjectOption
     let name: String
 
@@ -74,68 +72,44 @@ extension ServiceAccountCommand {
     }
   }
 
-  enum List: OperatorCommand {
-    static let syntax = named("list", "Lists the service accounts of a project.")
-
-    struct Options: CommandOptions {
-      let project: ProjectOption
-
-      init(_ reader: OptionReader) { project = reader.inherited() }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      output(
-        try await context.sendAsOperator(ListServiceAccounts(project: try options.project.id())))
-    }
+  static let list = CommandEntry(
+    "list", "Lists the service accounts of a project.", options: GroupOptions<ProjectOption>.self
+  ) { options, context in
+    output(try await context.sendAsOperator(ListServiceAccounts(project: try options.shared.id())))
   }
 
-  enum Roles: OperatorCommand {
-    static let syntax = named(
-      "roles", "Sets what a service account may do, from now on and with access tokens of before.")
-
-    struct Options: CommandOptions {
-      let target: Target
-      let roles: RolesOption
-
-      init(_ reader: OptionReader) {
-        roles = RolesOption(reader)
-        target = Target(reader)
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      try await carryOut(.setRoles, options.target, context) { $0.roles = options.roles.roles }
-    }
-  }
-
-  struct TargetOptions: CommandOptions {
+  struct RolesOptions: CommandOptions {
     let target: Target
+    let roles: RolesOption
 
-    init(_ reader: OptionReader) { target = Target(reader) }
-  }
-
-  enum Disable: OperatorCommand {
-    static let syntax = named("disable", "Disables a service account, and ends its access tokens.")
-
-    static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
-      try await carryOut(.disable, options.target, context)
+    init(_ reader: OptionReader) {
+      roles = RolesOption(reader)
+      target = Target(reader)
     }
   }
 
-  enum Enable: OperatorCommand {
-    static let syntax = named("enable", "Enables a service account again.")
-
-    static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
-      try await carryOut(.enable, options.target, context)
-    }
+  static let roles = CommandEntry(
+    "roles", "Sets what a service account may do, from now on and with access tokens of before.",
+    options: RolesOptions.self
+  ) { options, context in
+    try await carryOut(.setRoles, options.target, context) { $0.roles = options.roles.roles }
   }
 
-  enum Delete: OperatorCommand {
-    static let syntax = named("delete", "Deletes a service account with its keys, and ends its access tokens.")
+  static let disable = CommandEntry(
+    "disable", "Disables a service account, and ends its access tokens.", options: Target.self
+  ) { target, context in
+    try await carryOut(.disable, target, context)
+  }
 
-    static func run(_ options: TargetOptions, in context: CommandContext) async throws -> CommandOutput {
-      try await carryOut(.delete, options.target, context)
-    }
+  static let enable = CommandEntry("enable", "Enables a service account again.", options: Target.self) {
+    target, context in
+    try await carryOut(.enable, target, context)
+  }
+
+  static let delete = CommandEntry(
+    "delete", "Deletes a service account with its keys, and ends its access tokens.", options: Target.self
+  ) { target, context in
+    try await carryOut(.delete, target, context)
   }
 }
 

@@ -10,7 +10,7 @@ enum ServiceCommand {
       RabbitMQ lets administrators alone make users: give one with --management https://ADMINISTRATOR@HOST:15671. With
       another user, add prints the commands of rabbitmqctl instead, and exits with 77.
       """,
-    [CommandEntry(Add.self), CommandEntry(List.self), CommandEntry(Remove.self)])
+    [CommandEntry(Add.self), list, CommandEntry(Remove.self)])
 
   /// Throws unless a name may be that of a service's own user.
   static func requireOwn(_ name: String) throws(CommandLineError) {
@@ -33,34 +33,31 @@ enum ServiceCommand {
 // MARK: - List
 
 extension ServiceCommand {
-  enum List: OperatorCommand {
-    static let syntax = named("list", "Lists the users that have the rights of a service.")
-
-    static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
-      try await context.backend().withManagement { (api) throws(CommandLineError) in
-        let queues: [QueueState] = try await api.list("queues")
-        return output(try await TopologyTool(api: api).users(), queues)
-      }
+  static let list = CommandEntry("list", "Lists the users that have the rights of a service.", options: NoOptions.self)
+  { _, context in
+    try await context.backend().withManagement { (api) throws(CommandLineError) in
+      let queues: [QueueState] = try await api.list("queues")
+      return output(try await TopologyTool(api: api).users(), queues)
     }
+  }
 
-    private static func output(_ state: UserDifferences, _ queues: [QueueState]) -> CommandOutput {
-      var table = TextTable("NAME", "RIGHTS OF", "EVENTS KEPT", "PASSWORD")
-      var rows: [JSONValue] = []
-      for user in state.users.sorted(by: { $0.name < $1.name }) {
-        guard let kind = state.serviceKind(of: user.name) else { continue }
-        let kept = queues.first { $0.name == Topology.Queues.events(of: user.name) }.map { $0.messages ?? 0 }
-        table.rows.append(
-          [user.name, kind.rawValue, kept.map { "\($0)" } ?? "no queue", user.hasPassword ? "set" : "none"])
-        rows.append(
-          .object([
-            "name": .text(user.name), "rights": .text(kind.rawValue),
-            "eventsKept": kept.map { .integer(Int64($0)) } ?? .null, "hasPassword": .bool(user.hasPassword),
-          ]))
-      }
-      return CommandOutput(
-        text: rows.isEmpty ? "no user has the rights of a service" : table.text,
-        json: .object(["services": .array(rows)]))
+  private static func output(_ state: UserDifferences, _ queues: [QueueState]) -> CommandOutput {
+    var table = TextTable("NAME", "RIGHTS OF", "EVENTS KEPT", "PASSWORD")
+    var rows: [JSONValue] = []
+    for user in state.users.sorted(by: { $0.name < $1.name }) {
+      guard let kind = state.serviceKind(of: user.name) else { continue }
+      let kept = queues.first { $0.name == Topology.Queues.events(of: user.name) }.map { $0.messages ?? 0 }
+      table.rows.append(
+        [user.name, kind.rawValue, kept.map { "\($0)" } ?? "no queue", user.hasPassword ? "set" : "none"])
+      rows.append(
+        .object([
+          "name": .text(user.name), "rights": .text(kind.rawValue),
+          "eventsKept": kept.map { .integer(Int64($0)) } ?? .null, "hasPassword": .bool(user.hasPassword),
+        ]))
     }
+    return CommandOutput(
+      text: rows.isEmpty ? "no user has the rights of a service" : table.text,
+      json: .object(["services": .array(rows)]))
   }
 }
 

@@ -10,7 +10,7 @@ enum TopologyCommand {
       RabbitMQ shows users, rights and limits to administrators only: with another user they are not compared, and check ends with 77
       when nothing else differs. An administrator's apply also adds users that are missing, without a password, and sets rights.
       """,
-    [CommandEntry(Apply.self), CommandEntry(Check.self), CommandEntry(Export.self), CommandEntry(User.self)])
+    [CommandEntry(Apply.self), CommandEntry(Check.self), export, CommandEntry(User.self)])
 
   struct Options: CommandOptions {
     let withoutUsers: Bool
@@ -121,12 +121,10 @@ extension TopologyCommand {
   }
 
   /// `countersign topology export`, which makes `Config/rabbitmq/definitions.json`.
-  enum Export: OperatorCommand {
-    static let syntax = named("export", "Prints topology and users as a document for rabbitmqctl import_definitions.")
-
-    static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
-      CommandOutput(text: DefinitionsDocument.contents.json(indented: true), json: DefinitionsDocument.contents)
-    }
+  static let export = CommandEntry(
+    "export", "Prints topology and users as a document for rabbitmqctl import_definitions.", options: NoOptions.self
+  ) { _, _ in
+    CommandOutput(text: DefinitionsDocument.contents.json(indented: true), json: DefinitionsDocument.contents)
   }
 }
 

@@ -9,10 +9,7 @@ enum WebhookCommand {
   static let group = CommandEntry(
     "webhook", "Manages the addresses that events are sent to by HTTP.",
     discussion: "docs/webhooks.md says how a receiver checks what comes.",
-    [
-      CommandEntry(Add.self), CommandEntry(List.self), CommandEntry(Show.self), CommandEntry(Remove.self),
-      CommandEntry(Enable.self), CommandEntry(Replay.self),
-    ])
+    [add, list, show, remove, enable, replay])
 
   fileprivate static func output(_ webhooks: [WebhookView]) -> CommandOutput {
     var table = TextTable("ID", "STATE", "WAITING", "EVENTS", "URL")
@@ -40,60 +37,53 @@ enum WebhookCommand {
 }
 
 extension WebhookCommand {
-  enum Add: OperatorCommand {
-    static let syntax = named(
-      "add", "Has events sent to an address, and prints the secret that signs them, once.",
-      discussion: """
-        Example:
-          countersign webhook add https://example.com/events --events 'account.*,verification.approved'
-        """)
+  struct AddOptions: CommandOptions {
+    let url: String
+    let events: [String]
 
-    struct Options: CommandOptions {
-      let url: String
-      let events: [String]
-
-      init(_ reader: OptionReader) {
-        events = reader.texts(
-          "events", "PATTERN,…", "Types of events: verification.approved, account.* for a family, * for all; required."
-        ).flatMap { $0.split(separator: ",").map(String.init) }
-        url = reader.operand("URL", "Address that takes the events, https://…")
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      guard !options.events.isEmpty else { throw UsageError("--events is missing") }
-      // The path may hold a secret.
-      try await context.announce(
-        AddWebhook.type.name, on: URLParts(String(options.url.prefix { $0 != "?" })).map { String($0.host.prefix(255)) }
-      )
-      let key: PrivateSealingKey
-      do { key = try PrivateSealingKey.generate(id: "webhook") } catch {
-        throw CommandLineError(.internalError, error.description)
-      }
-      let command = AddWebhook(url: options.url, events: options.events, replyKey: key.publicKey.jwk)
-      let (reply, id) = try await context.backend().sendForSecret(command, timeout: context.timeout)
-      let sealed = SealContext(
-        messageType: WebhookAdded.type, messageID: id, recipient: AccountCommandFields.replyRecipient)
-      let secret: Secret
-      do { secret = try reply.secret.open(with: key, for: sealed) } catch {
-        throw CommandLineError(.internalError, "the secret of the reply cannot be opened: remove \(reply.webhook.id)")
-      }
-      return CommandOutput(
-        text: """
-          \(reply.webhook.id)
-          \(secret.reveal())
-          the receiver needs this secret to check signatures; it is not shown again
-          """,
-        json: JSONValue(encoding: reply.webhook).adding("secret", .text(secret.reveal())))
+    init(_ reader: OptionReader) {
+      events = reader.texts(
+        "events", "PATTERN,…", "Types of events: verification.approved, account.* for a family, * for all; required."
+      ).flatMap { $0.split(separator: ",").map(String.init) }
+      url = reader.operand("URL", "Address that takes the events, https://…")
     }
   }
 
-  enum List: OperatorCommand {
-    static let syntax = named("list", "Lists them.")
-
-    static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
-      output(try await context.sendAsOperator(ListWebhooks()).webhooks)
+  static let add = CommandEntry(
+    "add", "Has events sent to an address, and prints the secret that signs them, once.",
+    discussion: """
+      Example:
+        countersign webhook add https://example.com/events --events 'account.*,verification.approved'
+      """, options: AddOptions.self
+  ) { options, context in
+    guard !options.events.isEmpty else { throw UsageError("--events is missing") }
+    // The path may hold a secret.
+    try await context.announce(
+      AddWebhook.type.name, on: URLParts(String(options.url.prefix { $0 != "?" })).map { String($0.host.prefix(255)) }
+    )
+    let key: PrivateSealingKey
+    do throws(JOSEError) { key = try PrivateSealingKey.generate(id: "webhook") } catch {
+      throw CommandLineError(.internalError, error.description)
     }
+    let command = AddWebhook(url: options.url, events: options.events, replyKey: key.publicKey.jwk)
+    let (reply, id) = try await context.backend().sendForSecret(command, timeout: context.timeout)
+    let sealed = SealContext(
+      messageType: WebhookAdded.type, messageID: id, recipient: AccountCommandFields.replyRecipient)
+    let secret: Secret
+    do { secret = try reply.secret.open(with: key, for: sealed) } catch {
+      throw CommandLineError(.internalError, "the secret of the reply cannot be opened: remove \(reply.webhook.id)")
+    }
+    return CommandOutput(
+      text: """
+        \(reply.webhook.id)
+        \(secret.reveal())
+        the receiver needs this secret to check signatures; it is not shown again
+        """,
+      json: JSONValue(encoding: reply.webhook).adding("secret", .text(secret.reveal())))
+  }
+
+  static let list = CommandEntry("list", "Lists them.", options: NoOptions.self) { _, context in
+    output(try await context.sendAsOperator(ListWebhooks()).webhooks)
   }
 
   struct Target: CommandOptions {
@@ -102,52 +92,41 @@ extension WebhookCommand {
     init(_ reader: OptionReader) { id = reader.operand("ID", "ID of the webhook.") }
   }
 
-  enum Show: OperatorCommand {
-    static let syntax = named("show", "Shows one of them.")
+  static let show = CommandEntry("show", "Shows one of them.", options: Target.self) { options, context in
+    output(try await context.sendAsOperator(ListWebhooks(id: options.id)).webhooks)
+  }
 
-    static func run(_ options: Target, in context: CommandContext) async throws -> CommandOutput {
-      output(
-        try await context.sendAsOperator(ListWebhooks(id: options.id)).webhooks)
+  static let remove = CommandEntry(
+    "remove", "Sends nothing more there, and forgets the events that wait.", options: Target.self
+  ) { options, context in
+    _ = try await change(RemoveWebhook(id: options.id), of: options.id, context)
+    return CommandOutput(text: "removed", json: .object(["removed": .text(options.id)]))
+  }
+
+  static let enable = CommandEntry(
+    "enable", "Sends again to one that was switched off: what waits, and what happens from now on.",
+    options: Target.self
+  ) { options, context in
+    try await change(EnableWebhook(id: options.id), of: options.id, context)
+  }
+
+  struct ReplayOptions: CommandOptions {
+    let since: String?
+    let target: Target
+
+    init(_ reader: OptionReader) {
+      since = reader.text("since", "TIME", "Time of the earliest delivery: 2026-07-01T12:30:00Z; required.")
+      target = Target(reader)
     }
   }
 
-  enum Remove: OperatorCommand {
-    static let syntax = named("remove", "Sends nothing more there, and forgets the events that wait.")
-
-    static func run(_ options: Target, in context: CommandContext) async throws -> CommandOutput {
-      _ = try await change(RemoveWebhook(id: options.id), of: options.id, context)
-      return CommandOutput(text: "removed", json: .object(["removed": .text(options.id)]))
+  static let replay = CommandEntry(
+    "replay", "Sends again what was delivered since a time, within the last three days.", options: ReplayOptions.self
+  ) { options, context in
+    guard let text = options.since else { throw UsageError("--since is missing") }
+    guard let since = UnixTime(rfc3339: text) else {
+      throw CommandLineError(.badInput, "--since must be a time such as 2026-07-01T12:30:00Z")
     }
-  }
-
-  enum Enable: OperatorCommand {
-    static let syntax = named(
-      "enable", "Sends again to one that was switched off: what waits, and what happens from now on.")
-
-    static func run(_ options: Target, in context: CommandContext) async throws -> CommandOutput {
-      try await change(EnableWebhook(id: options.id), of: options.id, context)
-    }
-  }
-
-  enum Replay: OperatorCommand {
-    static let syntax = named("replay", "Sends again what was delivered since a time, within the last three days.")
-
-    struct Options: CommandOptions {
-      let since: String?
-      let target: Target
-
-      init(_ reader: OptionReader) {
-        since = reader.text("since", "TIME", "Time of the earliest delivery: 2026-07-01T12:30:00Z; required.")
-        target = Target(reader)
-      }
-    }
-
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      guard let text = options.since else { throw UsageError("--since is missing") }
-      guard let since = UnixTime(rfc3339: text) else {
-        throw CommandLineError(.badInput, "--since must be a time such as 2026-07-01T12:30:00Z")
-      }
-      return try await change(ReplayWebhook(id: options.target.id, since: since), of: options.target.id, context)
-    }
+    return try await change(ReplayWebhook(id: options.target.id, since: since), of: options.target.id, context)
   }
 }
