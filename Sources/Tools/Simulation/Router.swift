@@ -41,10 +41,10 @@ struct Router: Sendable {
     let messageBird = MessageBirdStub(
       settings: settings.messageBird, store: store, receipts: receipts, callbacks: callbacks)
     let verifier = try WebhookVerifier(settings.webhookSecret, tolerance: settings.timestampTolerance)
-    let (control, appleKeys) = (control, try TokenKeys(settings.appleID.keys))
+    let (control, identities, appleKeys) = (control, control.identities, try TokenKeys(settings.appleID.keys))
     func apple(_ provider: Provider) -> AppleIDStub {
       AppleIDStub(
-        provider: provider, settings: settings.appleID, keys: appleKeys, idTokenKeys: control.identities.apple,
+        provider: provider, settings: settings.appleID, keys: appleKeys, idTokenKeys: identities.apple.keys,
         grants: control.grants, revocations: control.revocations)
     }
     gate = ProviderGate(store: store, faults: faults, clock: clock, metrics: metrics)
@@ -55,19 +55,15 @@ struct Router: Sendable {
       "/recaptcha/api/siteverify": SiteVerifyStub(settings: settings.recaptcha, tokens: control.recaptcha),
       "/token": try GoogleTokenStub(
         settings.recaptcha.serviceAccount, tokens: control.accessTokens,
-        codes: GoogleCodes(
-          page: control.identities.googlePage, clients: ClientCheck(secrets: settings.pages.google),
-          keys: control.identities.google, users: control.identities.googleUsers)),
+        codes: GoogleCodes(google: identities.google, clients: ClientCheck(secrets: settings.pages.google))),
       "/auth/token": apple(.appleToken), "/auth/revoke": apple(.appleRevoke),
-    ].merging(Self.identities(control.identities)) { $1 }
-      .merging(Self.openID(control.identities, settings.pages)) { $1 }
+    ].merging(Self.identities(identities)) { $1 }
+      .merging(Self.openID(identities, ClientCheck(secrets: settings.pages.openID))) { $1 }
       .merging(Self.pages(control, settings)) { $1 }
     graph = FacebookGraphStub(
-      settings: settings.facebook, users: control.identities.facebookUsers,
-      codes: FacebookCodes(
-        settings: settings.facebook, page: control.identities.facebookPage, keys: control.identities.facebook,
-        users: control.identities.facebookUsers))
-    dialog = Self.facebookPage(control.identities, settings)
+      settings: settings.facebook, users: identities.facebook.users,
+      codes: FacebookCodes(settings: settings.facebook, facebook: identities.facebook))
+    dialog = Self.page(identities.facebook, [settings.facebook.appID], identities, settings)
     roots = [
       "2010-04-01": TwilioStub(settings, store: store, receipts: receipts),
       "3": try APNsStub(settings.apns, devices: control.devices, pushes: control.pushes),
@@ -91,55 +87,44 @@ struct Router: Sendable {
   }
 
   private static func identities(_ identities: IdentityControl) -> [String: any ProviderStub] {
-    let google = GoogleUserStub(users: identities.googleUsers)
+    let google = GoogleUserStub(users: identities.google.users)
     return [
-      "/auth/keys": KeySetStub(provider: .appleKeys, keys: identities.apple),
+      "/auth/keys": KeySetStub(provider: .appleKeys, keys: identities.apple.keys),
       "/oauth2/v3/certs": KeySetStub(
-        provider: .googleKeys, keys: identities.google, cacheControl: "public, max-age=19800, must-revalidate"),
+        provider: .googleKeys, keys: identities.google.keys, cacheControl: "public, max-age=19800, must-revalidate"),
       "/tokeninfo": google, "/v1/userinfo": google,
-      "/.well-known/oauth/openid/jwks/": KeySetStub(provider: .facebookKeys, keys: identities.facebook),
+      "/.well-known/oauth/openid/jwks/": KeySetStub(provider: .facebookKeys, keys: identities.facebook.keys),
     ]
   }
 
-  private static func openID(
-    _ identities: IdentityControl, _ settings: PageSettings
-  ) -> [String: any ProviderStub] {
+  private static func openID(_ identities: IdentityControl, _ clients: ClientCheck) -> [String: any ProviderStub] {
     func stub(_ provider: Provider) -> OpenIDStub {
-      OpenIDStub(
-        provider: provider, metadata: identities.metadata, page: identities.openIDPage,
-        clients: ClientCheck(secrets: settings.openID), keys: identities.openID, users: identities.openIDUsers)
+      OpenIDStub(provider: provider, metadata: identities.metadata, openID: identities.openID, clients: clients)
     }
-    let page = identities.openIDPage
     return [
       "/oidc/.well-known/openid-configuration": stub(.openIDDiscovery), "/oidc/token": stub(.openIDToken),
-      "/oidc/userinfo": stub(.openIDUser), "/oidc/keys": KeySetStub(provider: .openIDKeys, keys: identities.openID),
-      "/oidc/authorize": AuthorizationStub(
-        page: page, clients: Set(settings.openID.keys), redirectURIs: settings.redirectURIs, keys: identities.openID,
-        users: identities.openIDUsers, seen: identities.seen, issue: page.issue),
+      "/oidc/userinfo": stub(.openIDUser),
+      "/oidc/keys": KeySetStub(provider: .openIDKeys, keys: identities.openID.keys),
     ]
   }
 
   private static func pages(_ control: ControlAPI, _ settings: SimulatorSettings) -> [String: any ProviderStub] {
     let (identities, grants) = (control.identities, control.grants)
-    let google = identities.googlePage
+    var apple = page(identities.apple, settings.appleID.clientIDs, identities, settings)
+    apple.issue = { grants.issue($0, now: $1) }
     return [
-      "/auth/authorize": AuthorizationStub(
-        page: identities.applePage, clients: settings.appleID.clientIDs, redirectURIs: settings.pages.redirectURIs,
-        keys: identities.apple, users: identities.appleUsers, seen: identities.seen,
-        issue: { grants.issue($0, now: $1) }),
-      "/o/oauth2/v2/auth": AuthorizationStub(
-        page: google, clients: Set(settings.pages.google.keys), redirectURIs: settings.pages.redirectURIs,
-        keys: identities.google, users: identities.googleUsers, seen: identities.seen, issue: google.issue),
+      "/auth/authorize": apple,
+      "/o/oauth2/v2/auth": page(identities.google, settings.pages.google.keys, identities, settings),
+      "/oidc/authorize": page(identities.openID, settings.pages.openID.keys, identities, settings),
     ]
   }
 
-  private static func facebookPage(
-    _ identities: IdentityControl, _ settings: SimulatorSettings
-  ) -> AuthorizationStub<FacebookProfile> {
+  private static func page<Profile>(
+    _ identity: IdentityProvider<Profile>, _ clients: some Sequence<String>, _ identities: IdentityControl,
+    _ settings: SimulatorSettings
+  ) -> AuthorizationStub<Profile> {
     AuthorizationStub(
-      page: identities.facebookPage, clients: [settings.facebook.appID], redirectURIs: settings.pages.redirectURIs,
-      keys: identities.facebook, users: identities.facebookUsers, seen: identities.seen,
-      issue: identities.facebookPage.issue)
+      identity: identity, clients: Set(clients), redirectURIs: settings.pages.redirectURIs, seen: identities.seen)
   }
 
   /// The simulator waits for nothing: once it answers it is ready.

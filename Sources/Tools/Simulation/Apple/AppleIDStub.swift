@@ -100,11 +100,7 @@ struct AppleIDStub: ProviderStub {
   /// `{"error": …}` with status 400 (https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse).
   /// For any other status a body that a client cannot read.
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
-    guard !error.code.isEmpty else {
-      return HTTPServerResponse(
-        status: error.status, contentType: "text/html",
-        text: "<html><body><h1>Status \(error.status)</h1></body></html>\n")
-    }
+    guard !error.code.isEmpty else { return error.page }
     let more = error.text.isEmpty ? "" : ",\"error_description\":\(JSONString.quote(error.text))"
     return .json(status: 400, "{\"error\":\"\(error.code)\"\(more)}")
   }

@@ -32,14 +32,16 @@ final class AppleNoticeSender: Sendable {
 
   private func deliver(_ request: HTTPRequest) async throws(CancellationError) {
     for attempt in 1...Self.tries {
-      if await status(request) == 200 { return }
+      if await http.status(of: request) == 200 { return }
       guard attempt < Self.tries else { return }
       do { try await Task.sleep(for: .seconds(1)) } catch { throw CancellationError() }
     }
   }
+}
 
+extension HTTPClient {
   /// 0 without an answer.
-  private func status(_ request: HTTPRequest) async -> Int {
-    do { return try await http.send(request).status } catch { return 0 }
+  func status(of request: HTTPRequest) async -> Int {
+    do { return try await send(request).status } catch { return 0 }
   }
 }

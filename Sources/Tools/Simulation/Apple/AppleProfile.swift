@@ -8,7 +8,6 @@ struct AppleProfile: PageProfile {
   ]
   static let page = Provider.applePage
   static let responseTypes: Set<String> = ["code", "code id_token"]
-  static let responseModes: Set<String> = ["query", "fragment", "form_post"]
   private static let relayDomain = "@privaterelay.appleid.com"
 
   let clientID: String
@@ -26,12 +25,12 @@ struct AppleProfile: PageProfile {
   var audience: String { clientID }
   var lifetimeSeconds: Int { 86_400 }
 
-  static func problem(_ request: AuthorizationRequest) -> OAuthProblem? {
+  static func problem(_ request: AuthorizationRequest) -> ProviderError? {
     guard request.scopes.isSubset(of: ["name", "email", "openid"]) else {
-      return OAuthProblem("invalid_scope", "There are the scopes name and email.")
+      return ProviderError("invalid_scope", "There are the scopes name and email.")
     }
     guard request.scopes.isEmpty || request.responseMode == "form_post" else {
-      return OAuthProblem(
+      return ProviderError(
         "invalid_request", "response_mode must be form_post when name or email scope is requested.")
     }
     return nil

@@ -10,9 +10,7 @@ struct FacebookCodes: Sendable {
   private static let badCode = 100
 
   let settings: FacebookSettings
-  let page: ProviderPage<FacebookProfile>
-  let keys: ProviderKeys
-  let users: UserTokens<FacebookProfile>
+  let facebook: IdentityProvider<FacebookProfile>
 
   func call(_ request: HTTPServerRequest) throws(ProviderError) -> ProviderCall {
     let form = request.method == "POST" ? Form(request.body) : Form(FormEncoding.encode(request.query))
@@ -24,7 +22,7 @@ struct FacebookCodes: Sendable {
     }
     return ProviderCall(recipient: settings.appID) { (now) throws(ProviderError) in
       do throws(ProviderError) {
-        return try answer(try page.exchange(form, clientID: settings.appID, now: now), now)
+        return try answer(try facebook.page.exchange(form, clientID: settings.appID, now: now), now)
       } catch {
         throw error.status == 500 ? error : FacebookGraphStub.refusal(Self.badCode, error.text)
       }
@@ -37,11 +35,13 @@ struct FacebookCodes: Sendable {
   ) throws(ProviderError) -> HTTPServerResponse {
     let seconds = FacebookProfile.accessTokenSeconds
     var answer = JSONObjectWriter()
-    answer.put("access_token", consent.accessToken(users, lifetimeSeconds: seconds, now: now))
+    answer.put("access_token", consent.accessToken(facebook.users, lifetimeSeconds: seconds, now: now))
     answer.put("token_type", "bearer")
     answer.put("expires_in", seconds)
     if consent.scopes.contains("openid") {
-      do throws(JOSEError) { answer.put("id_token", try consent.idToken(keys, accessToken: nil, now: now)) } catch {
+      do throws(JOSEError) {
+        answer.put("id_token", try consent.idToken(facebook.keys, accessToken: nil, now: now))
+      } catch {
         throw ProviderError("2", error.description, status: 500, detail: "OAuthException")
       }
     }

@@ -6,7 +6,6 @@ struct GoogleProfile: PageProfile {
 
   static let page = Provider.googlePage
   static let responseTypes: Set<String> = ["code", "id_token", "id_token token"]
-  static let responseModes: Set<String> = ["query", "fragment", "form_post"]
 
   let clientID: String
   private(set) var azp: String?
@@ -21,8 +20,8 @@ struct GoogleProfile: PageProfile {
   var audience: String { clientID }
   var lifetimeSeconds: Int { 3_600 }
 
-  static func problem(_ request: AuthorizationRequest) -> OAuthProblem? {
-    request.scopes.isEmpty ? OAuthProblem("invalid_request", "Missing required parameter: scope") : nil
+  static func problem(_ request: AuthorizationRequest) -> ProviderError? {
+    request.scopes.isEmpty ? ProviderError("invalid_request", "Missing required parameter: scope") : nil
   }
 
   func limited(to scopes: Set<Substring>) -> Self {

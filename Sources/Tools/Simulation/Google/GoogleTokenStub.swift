@@ -115,10 +115,4 @@ struct GoogleTokenStub: ProviderStub {
   func failure(_ status: Int) -> ProviderError {
     ProviderError(status >= 500 ? "internal_failure" : "invalid_request", "A fault was ordered.", status: status)
   }
-
-  func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
-    .json(
-      status: error.status,
-      "{\"error\":\(JSONString.quote(error.code)),\"error_description\":\(JSONString.quote(error.text))}")
-  }
 }

@@ -52,10 +52,4 @@ struct GoogleUserStub: ProviderStub {
   }
 
   func failure(_ status: Int) -> ProviderError { ProviderError("internal_failure", "Status \(status)", status: status) }
-
-  func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
-    .json(
-      status: error.status,
-      "{\"error\":\(JSONString.quote(error.code)),\"error_description\":\(JSONString.quote(error.text))}")
-  }
 }

@@ -11,18 +11,10 @@ struct IdentityControl: Sendable {
     "apple/notifications",
   ]
 
-  let apple = ProviderKeys()
-  let google = ProviderKeys()
-  let facebook = ProviderKeys()
-  let openID = ProviderKeys()
-  let appleUsers = UserTokens<AppleProfile>(prefix: "a")
-  let googleUsers = UserTokens<GoogleProfile>(prefix: "ya29.a0")
-  let facebookUsers = UserTokens<FacebookProfile>(prefix: "EAA")
-  let openIDUsers = UserTokens<OpenIDProfile>(prefix: "at.")
-  let applePage = ProviderPage<AppleProfile>()
-  let googlePage = ProviderPage<GoogleProfile>()
-  let facebookPage = ProviderPage<FacebookProfile>()
-  let openIDPage = ProviderPage<OpenIDProfile>()
+  let apple = IdentityProvider<AppleProfile>(tokenPrefix: "a")
+  let google = IdentityProvider<GoogleProfile>(tokenPrefix: "ya29.a0")
+  let facebook = IdentityProvider<FacebookProfile>(tokenPrefix: "EAA")
+  let openID = IdentityProvider<OpenIDProfile>(tokenPrefix: "at.")
   let metadata = OpenIDMetadata()
   let seen: Journal<SeenAuthorization>
   let notices: AppleNoticeSender
@@ -33,45 +25,45 @@ struct IdentityControl: Sendable {
     let body = request.body
     switch path {
     case "apple/id-tokens":
-      return answer(idToken: try TokenOrder<AppleProfile>.read(body).idToken(apple, now: now), accessToken: nil)
+      return answer(idToken: try TokenOrder<AppleProfile>.read(body).idToken(apple.keys, now: now), accessToken: nil)
     case "google/id-tokens":
       let order = try TokenOrder<GoogleProfile>.read(body)
-      let token = googleUsers.issue(order, lifetimeSeconds: order.profile.lifetimeSeconds, now: now)
-      return answer(idToken: try order.idToken(google, now: now), accessToken: token)
+      let token = google.users.issue(order, lifetimeSeconds: order.profile.lifetimeSeconds, now: now)
+      return answer(idToken: try order.idToken(google.keys, now: now), accessToken: token)
     case "facebook/access-tokens":
       let order = try TokenOrder<FacebookProfile>.read(body)
-      let token = facebookUsers.issue(order, lifetimeSeconds: FacebookProfile.accessTokenSeconds, now: now)
-      return answer(idToken: try order.idToken(facebook, now: now), accessToken: token)
+      let token = facebook.users.issue(order, lifetimeSeconds: FacebookProfile.accessTokenSeconds, now: now)
+      return answer(idToken: try order.idToken(facebook.keys, now: now), accessToken: token)
     case "apple/notifications":
       let order = try AppleNoticeOrder.read(body)
-      let payload = try order.payload(apple, now: now)
+      let payload = try order.payload(apple.keys, now: now)
       notices.send(payload, order)
       return .json(status: 201, "{\"payload\":\"\(payload)\"}")
     case "oidc/id-tokens": return try openIDTokens(request, now)
     case "oidc/metadata": return try change(metadata, body)
-    case "apple/keys": return try change(apple, body)
-    case "google/keys": return try change(google, body)
-    case "facebook/keys": return try change(facebook, body)
-    case "oidc/keys": return try change(openID, body)
+    case "apple/keys": return try change(apple.keys, body)
+    case "google/keys": return try change(google.keys, body)
+    case "facebook/keys": return try change(facebook.keys, body)
+    case "oidc/keys": return try change(openID.keys, body)
     default: return try add(path, body)
     }
   }
 
   /// Forgets the users who were to consent next, and the changes of discovery.
   func clear() {
-    applePage.clear()
-    googlePage.clear()
-    facebookPage.clear()
-    openIDPage.clear()
+    apple.page.clear()
+    google.page.clear()
+    facebook.page.clear()
+    openID.page.clear()
     metadata.clear()
   }
 
   private func add(_ path: String, _ body: [UInt8]) throws(ControlProblem) -> HTTPServerResponse {
     switch path {
-    case "apple/users": try applePage.add(.read(body))
-    case "google/users": try googlePage.add(.read(body))
-    case "facebook/users": try facebookPage.add(.read(body))
-    default: try openIDPage.add(.read(body))
+    case "apple/users": try apple.page.add(.read(body))
+    case "google/users": try google.page.add(.read(body))
+    case "facebook/users": try facebook.page.add(.read(body))
+    default: try openID.page.add(.read(body))
     }
     return .json(status: 201, "{}")
   }
@@ -83,8 +75,8 @@ struct IdentityControl: Sendable {
     var form = given.form
     form.complete(issuer: request.openIDIssuer)
     let order = TokenOrder(form: form, profile: given.profile)
-    let token = openIDUsers.issue(order, lifetimeSeconds: OpenIDProfile.tokenSeconds, now: now)
-    return answer(idToken: try order.idToken(openID, now: now), accessToken: token)
+    let token = openID.users.issue(order, lifetimeSeconds: OpenIDProfile.tokenSeconds, now: now)
+    return answer(idToken: try order.idToken(openID.keys, now: now), accessToken: token)
   }
 
   private func answer(idToken: String, accessToken: String?) -> HTTPServerResponse {
@@ -111,4 +103,13 @@ struct IdentityControl: Sendable {
     }
     return .json(status: 201, "{}")
   }
+}
+
+/// Keys, page and users of one provider.
+struct IdentityProvider<Profile: PageProfile>: Sendable {
+  let keys = ProviderKeys()
+  let page = ProviderPage<Profile>()
+  let users: UserTokens<Profile>
+
+  init(tokenPrefix: String) { users = UserTokens(prefix: tokenPrefix) }
 }

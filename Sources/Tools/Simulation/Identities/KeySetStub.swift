@@ -24,9 +24,5 @@ struct KeySetStub: ProviderStub {
 
   func failure(_ status: Int) -> ProviderError { ProviderError("", status: status) }
 
-  func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
-    HTTPServerResponse(
-      status: error.status, contentType: "text/html",
-      text: "<html><body><h1>Status \(error.status)</h1></body></html>\n")
-  }
+  func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse { error.page }
 }

@@ -5,7 +5,6 @@ struct OpenIDProfile: PageProfile {
   static let fields: Set<String> = ["clientID", "azp", "emailVerified", "name", "picture"]
   static let page = Provider.openIDPage
   static let responseTypes: Set<String> = ["code", "id_token", "id_token token"]
-  static let responseModes: Set<String> = ["query", "fragment", "form_post"]
   static let tokenSeconds = 3_600
 
   let clientID: String
@@ -21,8 +20,8 @@ struct OpenIDProfile: PageProfile {
   var audience: String { clientID }
   var lifetimeSeconds: Int { Self.tokenSeconds }
 
-  static func problem(_ request: AuthorizationRequest) -> OAuthProblem? {
-    request.scopes.contains("openid") ? nil : OAuthProblem("invalid_scope", "The scope openid is missing.")
+  static func problem(_ request: AuthorizationRequest) -> ProviderError? {
+    request.scopes.contains("openid") ? nil : ProviderError("invalid_scope", "The scope openid is missing.")
   }
 
   func limited(to scopes: Set<Substring>) -> Self {

@@ -8,10 +8,8 @@ struct OpenIDStub: ProviderStub {
   /// `openIDDiscovery`, `openIDToken` or `openIDUser`: the request that it answers.
   let provider: Provider
   let metadata: OpenIDMetadata
-  let page: ProviderPage<OpenIDProfile>
+  let openID: IdentityProvider<OpenIDProfile>
   let clients: ClientCheck
-  let keys: ProviderKeys
-  let users: UserTokens<OpenIDProfile>
 
   func call(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> ProviderCall {
     switch provider {
@@ -37,10 +35,10 @@ struct OpenIDStub: ProviderStub {
     let client = try clients.client(request, form, methods: metadata.methods)
     guard form["grant_type"] == "authorization_code" else { throw ProviderError("unsupported_grant_type") }
     return ProviderCall(recipient: client) { (now) throws(ProviderError) in
-      let consent = try page.exchange(form, clientID: client, now: now)
-      let access = consent.accessToken(users, lifetimeSeconds: OpenIDProfile.tokenSeconds, now: now)
+      let consent = try openID.page.exchange(form, clientID: client, now: now)
+      let access = consent.accessToken(openID.users, lifetimeSeconds: OpenIDProfile.tokenSeconds, now: now)
       do throws(JOSEError) {
-        let idToken = try consent.idToken(keys, accessToken: access, now: now)
+        let idToken = try consent.idToken(openID.keys, accessToken: access, now: now)
         return Self.answer(access, idToken)
       } catch {
         throw failure(500)
@@ -60,7 +58,7 @@ struct OpenIDStub: ProviderStub {
   }
 
   private func user(_ request: HTTPServerRequest, _ now: UnixTime) throws(ProviderError) -> ProviderCall {
-    guard request.headers["Authorization"] != nil, let grant = request.accessToken.flatMap({ users[$0] }),
+    guard request.headers["Authorization"] != nil, let grant = request.accessToken.flatMap({ openID.users[$0] }),
       grant.expiresAt > now.seconds
     else { throw ProviderError("invalid_token", "The access token is not valid.", status: 401) }
     return ProviderCall(recipient: grant.profile.clientID) { _ in
@@ -76,9 +74,7 @@ struct OpenIDStub: ProviderStub {
   func failure(_ status: Int) -> ProviderError { ProviderError("server_error", "Status \(status)", status: status) }
 
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
-    var response = HTTPServerResponse.json(
-      status: error.status,
-      "{\"error\":\(JSONString.quote(error.code)),\"error_description\":\(JSONString.quote(error.text))}")
+    var response = error.oauth
     if error.status == 401 {
       let scheme = provider == .openIDToken ? "Basic realm=\"oidc\"" : "Bearer error=\"invalid_token\""
       response.headers.add(name: "WWW-Authenticate", value: scheme)

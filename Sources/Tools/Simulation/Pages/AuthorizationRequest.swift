@@ -3,9 +3,7 @@ import CountersignTelemetry
 
 /// Parameters that a browser brings to the page of a provider (RFC 6749, section 4.1.1).
 struct AuthorizationRequest: Sendable {
-  private let fields: [(name: String, value: String)]
-
-  init(_ fields: [(name: String, value: String)]) { self.fields = fields }
+  let fields: [(name: String, value: String)]
 
   /// An empty one counts as missing.
   subscript(_ name: String) -> String? {

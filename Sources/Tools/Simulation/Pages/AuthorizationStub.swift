@@ -5,14 +5,12 @@ import HTTPServer
 
 /// Page of a provider, which consents at once (RFC 6749, section 4.1.1; OpenID Connect Core, section 3).
 struct AuthorizationStub<Profile: PageProfile>: ProviderStub {
-  let page: ProviderPage<Profile>
+  let identity: IdentityProvider<Profile>
   let clients: Set<String>
   let redirectURIs: Set<String>
-  let keys: ProviderKeys
-  let users: UserTokens<Profile>
   let seen: Journal<SeenAuthorization>
-  /// Keeps a consent until its code is exchanged.
-  let issue: @Sendable (ProviderPage<Profile>.Consent, UnixTime) -> String
+  /// Keeps a consent until its code is exchanged, where the page does not.
+  var issue: (@Sendable (ProviderPage<Profile>.Consent, UnixTime) -> String)?
 
   private static var accessTokenSeconds: Int { 3_600 }
 
@@ -20,7 +18,7 @@ struct AuthorizationStub<Profile: PageProfile>: ProviderStub {
 
   func call(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> ProviderCall {
     guard request.method == "GET" else { throw ProviderError("invalid_request", "GET is expected", status: 405) }
-    let asked = AuthorizationRequest(request.query)
+    let asked = AuthorizationRequest(fields: request.query)
     guard !asked.hasRepeatedField else { throw ProviderError("invalid_request", "A parameter comes twice.") }
     guard clients.contains(asked.clientID) else { throw ProviderError("invalid_client", "The client is not known.") }
     guard redirectURIs.contains(asked.redirectURI) else {
@@ -40,9 +38,9 @@ struct AuthorizationStub<Profile: PageProfile>: ProviderStub {
   ) throws(ProviderError) -> [(name: String, value: String)] {
     let state = asked["state"].map { [(name: "state", value: $0)] } ?? []
     if let problem = problem(asked) { return Self.refusal(problem.code, problem.text) + state }
-    let consent = page.consent(to: asked, issuer: issuer)
+    let consent = identity.page.consent(to: asked, issuer: issuer)
     if let error = consent.order.error { return Self.refusal(error, "The user has refused.") + state }
-    let isFirst = page.meet(consent)
+    let isFirst = identity.page.meet(consent)
     let additions = consent.order.token.profile.additions(asked, consent.form(accessToken: nil), isFirst: isFirst)
     return try tokens(consent, now) + state + additions
   }
@@ -53,39 +51,41 @@ struct AuthorizationStub<Profile: PageProfile>: ProviderStub {
     let types = consent.request.responseTypes
     var fields: [(name: String, value: String)] = []
     // Facebook takes a request without a type for one for a code.
-    if types.contains("code") || types.isEmpty { fields.append(("code", issue(consent, now))) }
+    if types.contains("code") || types.isEmpty {
+      fields.append(("code", issue?(consent, now) ?? identity.page.issue(consent, now: now)))
+    }
     var accessToken: String?
     if types.contains("token") {
-      let token = consent.accessToken(users, lifetimeSeconds: Self.accessTokenSeconds, now: now)
+      let token = consent.accessToken(identity.users, lifetimeSeconds: Self.accessTokenSeconds, now: now)
       fields += [("access_token", token), ("token_type", "Bearer"), ("expires_in", String(Self.accessTokenSeconds))]
       accessToken = token
     }
     guard types.contains("id_token") else { return fields }
     do throws(JOSEError) {
-      fields.append(("id_token", try consent.idToken(keys, accessToken: accessToken, now: now)))
+      fields.append(("id_token", try consent.idToken(identity.keys, accessToken: accessToken, now: now)))
       return fields
     } catch {
       throw failure(500)
     }
   }
 
-  private func problem(_ asked: AuthorizationRequest) -> OAuthProblem? {
+  private func problem(_ asked: AuthorizationRequest) -> ProviderError? {
     guard Profile.responseTypes.contains(asked.responseTypes.sorted().joined(separator: " ")) else {
-      return OAuthProblem("unsupported_response_type", "The response_type is not supported.")
+      return ProviderError("unsupported_response_type", "The response_type is not supported.")
     }
     guard Profile.responseModes.contains(asked.responseMode) else {
-      return OAuthProblem("invalid_request", "The response_mode is not supported.")
+      return ProviderError("invalid_request", "The response_mode is not supported.")
     }
     if asked.isImplicit {
       guard asked.responseMode != "query" else {
-        return OAuthProblem("invalid_request", "Tokens are not put into a query.")
+        return ProviderError("invalid_request", "Tokens are not put into a query.")
       }
       guard asked["nonce"] != nil || !asked.responseTypes.contains("id_token") else {
-        return OAuthProblem("invalid_request", "nonce is required.")
+        return ProviderError("invalid_request", "nonce is required.")
       }
     }
     guard asked["code_challenge"] == nil || asked["code_challenge_method"] == "S256" else {
-      return OAuthProblem("invalid_request", "The code_challenge_method must be S256.")
+      return ProviderError("invalid_request", "The code_challenge_method must be S256.")
     }
     return Profile.problem(asked)
   }

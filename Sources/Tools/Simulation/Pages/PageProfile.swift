@@ -12,8 +12,9 @@ protocol PageProfile: TokenProfile {
   /// Somebody of whom nothing is known.
   init(clientID: String)
 
-  /// Error that the browser is led back with for a request that the provider's own rules refuse.
-  static func problem(_ request: AuthorizationRequest) -> OAuthProblem?
+  /// Error (RFC 6749, section 4.1.2.1) that the browser is led back with for a request that the provider's own rules
+  /// refuse.
+  static func problem(_ request: AuthorizationRequest) -> ProviderError?
 
   /// The part of it that the scopes give away.
   func limited(to scopes: Set<Substring>) -> Self
@@ -25,23 +26,14 @@ protocol PageProfile: TokenProfile {
 }
 
 extension PageProfile {
-  static func problem(_ request: AuthorizationRequest) -> OAuthProblem? { nil }
+  static var responseModes: Set<String> { ["query", "fragment", "form_post"] }
+
+  static func problem(_ request: AuthorizationRequest) -> ProviderError? { nil }
 
   func limited(to scopes: Set<Substring>) -> Self { self }
 
   func additions(_ request: AuthorizationRequest, _ form: TokenForm, isFirst: Bool) -> [(name: String, value: String)] {
     []
-  }
-}
-
-/// Error of OAuth 2.0 (RFC 6749, section 4.1.2.1).
-struct OAuthProblem {
-  let code: String
-  let text: String
-
-  init(_ code: String, _ text: String) {
-    self.code = code
-    self.text = text
   }
 }
 

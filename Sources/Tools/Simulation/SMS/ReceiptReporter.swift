@@ -81,17 +81,12 @@ final class ReceiptReporter: Sendable {
     var report = report
     for attempt in 1...Self.tries {
       report.time = clock.now()
-      let answer = await answer(write(report))
+      let answer = await http.status(of: write(report))
       metrics.with(String(answer)).increment()
       if answer != 0, answer < 500 { return }
       guard attempt < Self.tries else { return }
       do { try await Task.sleep(for: .seconds(1)) } catch { return }
     }
-  }
-
-  /// 0 without an answer.
-  private func answer(_ request: HTTPRequest) async -> Int {
-    do { return try await http.send(request).status } catch { return 0 }
   }
 
   static func token(_ claims: String, secret: [UInt8]) -> String {

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
@@ -10,6 +11,11 @@ protocol ProviderStub: Sendable {
   func failure(_ status: Int) -> ProviderError
 
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse
+}
+
+extension ProviderStub {
+  /// As OAuth 2.0 has it (RFC 6749, section 5.2), unless a provider has another form.
+  func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse { error.oauth }
 }
 
 /// Not yet carried out.
@@ -36,6 +42,18 @@ struct ProviderError: Error, Sendable, Equatable {
     self.status = status
     self.detail = detail
     self.field = field
+  }
+}
+
+extension ProviderError {
+  var oauth: HTTPServerResponse {
+    .json(status: status, "{\"error\":\(JSONString.quote(code)),\"error_description\":\(JSONString.quote(text))}")
+  }
+
+  /// A body that a client cannot read.
+  var page: HTTPServerResponse {
+    HTTPServerResponse(
+      status: status, contentType: "text/html", text: "<html><body><h1>Status \(status)</h1></body></html>\n")
   }
 }
 
