@@ -18,8 +18,7 @@ struct AccountCalls: Sendable {
     let token = try call.body.requiredIDToken()
     let reply = try await exchange.ask(
       LookUpAccount(project: try call.project().id, idToken: try exchange.seal(token)))
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.lookup)
+    var answer = CallAnswer(kind: AnswerKind.lookup)
     answer.put("users", objects: [reply.account.user()])
     return answer
   }
@@ -39,8 +38,7 @@ struct AccountCalls: Sendable {
     command.deleteAttributes = try call.body.deletedAttributes()
     command.deleteProviders = try call.body.deletedProviders()
     let reply = try await exchange.ask(command, timeout: Broker.startTimeout)
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.update)
+    var answer = CallAnswer(kind: AnswerKind.update)
     answer.put("localId", reply.account.localID)
     answer.putProfile(of: reply.account)
     answer.putPassword(of: reply.account)
@@ -52,9 +50,7 @@ struct AccountCalls: Sendable {
     let exchange = backend.exchange(DeleteAccount.self)
     let token = try call.body.requiredIDToken()
     _ = try await exchange.ask(DeleteAccount(project: try call.project().id, idToken: try exchange.seal(token)))
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.delete)
-    return answer
+    return CallAnswer(kind: AnswerKind.delete)
   }
 }
 

@@ -43,9 +43,7 @@ extension IDPCredential {
 
   /// Address that the provider has led back to. That of an app without pages is made up.
   private static func requestURI(_ body: CallBody) throws(ProtocolError) -> String {
-    guard let address = try body.secret("requestUri", else: "INVALID_REQUEST_URI") else {
-      throw .account("MISSING_REQUEST_URI")
-    }
+    let address = try body.secret("requestUri", else: "INVALID_REQUEST_URI", missing: "MISSING_REQUEST_URI")
     guard address.contains("://") else { throw .account("INVALID_REQUEST_URI") }
     return address
   }

@@ -2,15 +2,9 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct Backend: Sendable {
-  private let broker: Broker
-  private let rules: GatewayRules
-  private let misconfigurations: MisconfigurationLog
-
-  init(_ rules: GatewayRules, broker: Broker, misconfigurations: MisconfigurationLog) {
-    self.rules = rules
-    self.broker = broker
-    self.misconfigurations = misconfigurations
-  }
+  let rules: GatewayRules
+  let broker: Broker
+  let misconfigurations: MisconfigurationLog
 
   var replyKey: String { rules.replyKeyText }
 
@@ -20,41 +14,30 @@ struct Backend: Sendable {
 
   /// - Parameter replyKey: public key for the reply, which binds the seals of a command that has one only at times.
   func exchange<C: Command>(_ type: C.Type, replyKey: String? = nil) -> CommandExchange<C> {
-    CommandExchange(broker: broker, rules: rules, misconfigurations: misconfigurations, replyKey: replyKey)
+    CommandExchange(backend: self, replyKey: replyKey)
   }
 }
 
 /// One command and its reply: seals the secrets of the one, opens those of the other. Each request of a client has an
 /// exchange of its own, so no message ID ever repeats.
 struct CommandExchange<C: Command>: Sendable {
-  fileprivate let broker: Broker
-  fileprivate let rules: GatewayRules
-  fileprivate let misconfigurations: MisconfigurationLog
-  private let replyKey: String?
+  fileprivate let backend: Backend
+  fileprivate let replyKey: String?
   private let messageID = MessageID.make()
 
   /// Text that no proof has. Stands for one that only looks sealed.
   private static var noProof: Secret { Secret("-") }
 
-  fileprivate init(
-    broker: Broker, rules: GatewayRules, misconfigurations: MisconfigurationLog, replyKey: String?
-  ) {
-    self.broker = broker
-    self.rules = rules
-    self.misconfigurations = misconfigurations
-    self.replyKey = replyKey
-  }
-
   /// A secret for `accounts`.
   func seal(_ secret: String) throws(ProtocolError) -> SecretField {
-    try rules.seal(Secret(secret), for: C.self, messageID, replyKey: replyKey)
+    try backend.rules.seal(Secret(secret), for: C.self, messageID, replyKey: replyKey)
   }
 
   /// A JSON object for `accounts`.
   func seal(_ object: some SealedText) throws(ProtocolError) -> SecretField {
     let text: Secret
     do { text = try object.text() } catch { throw .bodyTooLarge }
-    return try rules.seal(text, for: C.self, messageID, replyKey: replyKey)
+    return try backend.rules.seal(text, for: C.self, messageID, replyKey: replyKey)
   }
 
   func seal(ifAny secret: String?) throws(ProtocolError) -> SecretField? {
@@ -64,7 +47,7 @@ struct CommandExchange<C: Command>: Sendable {
 
   /// A secret for the coordinator, which travels in the clear where the gateway has no key ring.
   func seal(_ secret: Secret, forApp app: String) throws(ProtocolError) -> SecretField {
-    guard let sealer = rules.sealer else {
+    guard let sealer = backend.rules.sealer else {
       // The coordinator would take the client's text for sealed, fail to open it, and call that a wrong configuration.
       let field = SecretField(secret)
       return field.isSealed ? SecretField(Self.noProof) : field
@@ -84,15 +67,15 @@ struct CommandExchange<C: Command>: Sendable {
   }
 
   func attempt(_ command: C, timeout: Duration) async throws(ProtocolError) -> Result<C.Reply, APIError> {
-    try await broker.ask(command, messageID: messageID, timeout: timeout)
+    try await backend.broker.ask(command, messageID: messageID, timeout: timeout)
   }
 
   /// A service's refusal in the protocol's words. One that a wrong configuration causes is logged and counted, too, and
   /// told to developers.
   func refusal(_ error: APIError) -> ProtocolError {
     guard let problem = Misconfiguration(error) else { return ProtocolError(error) }
-    misconfigurations.note(problem, in: C.routingKey, error)
-    return rules.isDevelopment ? ProtocolError(error).explained(by: problem) : ProtocolError(error)
+    backend.misconfigurations.note(problem, in: C.routingKey, error)
+    return backend.rules.isDevelopment ? ProtocolError(error).explained(by: problem) : ProtocolError(error)
   }
 
   func open(_ tokens: SessionTokens) throws(ProtocolError) -> OpenTokens {
@@ -106,7 +89,7 @@ struct CommandExchange<C: Command>: Sendable {
   }
 
   func open(_ field: SecretField) throws(ProtocolError) -> Secret {
-    try rules.open(field, of: C.Reply.type, messageID)
+    try backend.rules.open(field, of: C.Reply.type, messageID)
   }
 }
 

@@ -31,9 +31,7 @@ struct ConsentCalls: Sendable {
     if call.body.has("consents") { throw .account("UNEXPECTED_PARAMETER", "Consents") }
     let exchange = backend.exchange(RecordConsent.self)
     var command = RecordConsent(project: try call.project().id)
-    guard let localID = try call.body.word("localId", else: "USER_NOT_FOUND") else {
-      throw .account("MISSING_LOCAL_ID")
-    }
+    let localID = try call.body.word("localId", else: "USER_NOT_FOUND", missing: "MISSING_LOCAL_ID")
     command.localID = localID
     command.bearer = try exchange.seal(ifAny: call.bearer)
     command.revokedPurposes = try call.body.texts("revokePurposes")

@@ -21,7 +21,7 @@ struct GatewayCalls: Sendable {
   ) {
     let log = MisconfigurationLog(
       metrics: broker.metrics, logger: context.logger, clock: context.clocks.monotonic)
-    let backend = Backend(rules, broker: broker, misconfigurations: log)
+    let backend = Backend(rules: rules, broker: broker, misconfigurations: log)
     let keys = KeyCache(clock: context.clocks.monotonic, log: context.logger.child("keys"), metrics: context.metrics) {
       () async throws(ProtocolError) -> KeysPublished in try await backend.ask(GetKeys())
     }

@@ -80,8 +80,7 @@ struct MailLinkCalls: Sendable {
   private static func answer(
     _ reply: MailLinkSent, _ exchange: CommandExchange<SendMailLink>
   ) throws(ProtocolError) -> CallAnswer {
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.sendOobCode)
+    var answer = CallAnswer(kind: AnswerKind.sendOobCode)
     answer.put("email", reply.email)
     if let link = reply.link {
       let link = try exchange.open(link, as: MailLink.self)
@@ -97,10 +96,9 @@ struct MailLinkCalls: Sendable {
   private func resetPassword(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     let code = try call.body.requiredCode()
     let password = try call.body.secret("newPassword", else: "WEAK_PASSWORD")
-    let link = MailLinkCode(code, of: call, backend)
+    let link = MailLinkCode(code: code, call: call, backend: backend)
     let reply = if let password { try await link.apply(newPassword: password) } else { try await link.look() }
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.resetPassword)
+    var answer = CallAnswer(kind: AnswerKind.resetPassword)
     // The user of a link that signs in has to know where it was sent: that is what keeps it from others.
     answer.put("email", reply.purpose == .signIn ? nil : reply.email)
     answer.put("newEmail", reply.newEmail)
@@ -112,7 +110,7 @@ struct MailLinkCalls: Sendable {
   // MARK: signInWithEmailLink
 
   private func signIn(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    guard let email = try call.body.word("email", else: "INVALID_EMAIL") else { throw .account("MISSING_EMAIL") }
+    let email = try call.body.word("email", else: "INVALID_EMAIL", missing: "MISSING_EMAIL")
     let credential = MailLinkCredential(email: email, code: try call.body.requiredCode())
     let exchange = backend.exchange(SignInWithMailLink.self)
     var command = SignInWithMailLink(
@@ -121,8 +119,7 @@ struct MailLinkCalls: Sendable {
     command.idToken = try exchange.seal(ifAny: call.body.secret("idToken", else: "INVALID_ID_TOKEN"))
     command.client = call.client.field
     let reply = try await exchange.ask(command)
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.signInWithEmailLink)
+    var answer = CallAnswer(kind: AnswerKind.signInWithEmailLink)
     if let identity = reply.identity {
       answer.put("email", try exchange.open(identity, as: SignedInIdentity.self).email)
     }
@@ -141,9 +138,8 @@ struct MailLinkCalls: Sendable {
 
   /// `accounts:update` with a code: does what it stands for, and answers without tokens.
   func apply(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    let reply = try await MailLinkCode(try call.body.requiredCode(), of: call, backend).apply()
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.update)
+    let reply = try await MailLinkCode(code: try call.body.requiredCode(), call: call, backend: backend).apply()
+    var answer = CallAnswer(kind: AnswerKind.update)
     answer.put("localId", reply.localID)
     answer.put("email", reply.purpose == .changeAddress ? reply.newEmail ?? reply.email : reply.email)
     answer.put("emailVerified", ifSo: reply.purpose != .revertSecondFactor)
@@ -153,15 +149,9 @@ struct MailLinkCalls: Sendable {
 
 /// The code of a link, as a call or a page brings it.
 struct MailLinkCode: Sendable {
-  private let code: String
-  private let call: Call
-  private let backend: Backend
-
-  init(_ code: String, of call: Call, _ backend: Backend) {
-    self.code = code
-    self.call = call
-    self.backend = backend
-  }
+  let code: String
+  let call: Call
+  let backend: Backend
 
   /// Looks at what the code stands for. It stays good.
   func look() async throws(ProtocolError) -> MailLinkApplied {
@@ -202,7 +192,6 @@ extension MailLinkPurpose {
 
 extension CallBody {
   func requiredCode() throws(ProtocolError) -> String {
-    guard let code = try word("oobCode", else: "INVALID_OOB_CODE") else { throw .account("MISSING_OOB_CODE") }
-    return code
+    try word("oobCode", else: "INVALID_OOB_CODE", missing: "MISSING_OOB_CODE")
   }
 }

@@ -66,8 +66,7 @@ struct PasswordCalls: Sendable {
   private static func answer<C: Command>(
     _ reply: AccountSignedIn, _ kind: String, _ exchange: CommandExchange<C>
   ) throws(ProtocolError) -> CallAnswer where C.Reply == AccountSignedIn {
-    var answer = CallAnswer()
-    answer.put("kind", kind)
+    var answer = CallAnswer(kind: kind)
     if let identity = reply.identity {
       let identity = try exchange.open(identity, as: SignedInIdentity.self)
       answer.put("email", identity.email)
@@ -86,9 +85,7 @@ struct PasswordCalls: Sendable {
   // MARK: signInWithCustomToken
 
   private func signInWithCustomToken(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    guard let token = try call.body.secret("token", else: "INVALID_CUSTOM_TOKEN") else {
-      throw .account("MISSING_CUSTOM_TOKEN")
-    }
+    let token = try call.body.secret("token", else: "INVALID_CUSTOM_TOKEN", missing: "MISSING_CUSTOM_TOKEN")
     // accounts takes unsigned ones in development, from any client.
     guard !IDPCredential.isUnsigned(token) || LocalRequest.isLocal(call.request) else {
       throw .account("INVALID_CUSTOM_TOKEN", "Tokens without a signature are taken from clients of this machine only.")
@@ -99,8 +96,7 @@ struct PasswordCalls: Sendable {
     command.app = call.app?.id
     command.client = call.client.field
     let reply = try await exchange.ask(command)
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.signInWithCustomToken)
+    var answer = CallAnswer(kind: AnswerKind.signInWithCustomToken)
     if let pending = try exchange.pendingSignIn(of: reply) {
       answer.put(pending)
       return answer
@@ -119,20 +115,15 @@ struct PasswordCalls: Sendable {
     if let provider = try call.body.word("providerId", else: "INVALID_PROVIDER_ID") {
       return try await ProviderStart(backend: backend).createAuthURI(call, provider, session)
     }
-    guard let identifier = try call.body.word("identifier", else: "INVALID_IDENTIFIER") else {
-      throw .account("MISSING_IDENTIFIER")
-    }
-    guard let page = try call.body.secret("continueUri", else: "INVALID_CONTINUE_URI") else {
-      throw .account("MISSING_CONTINUE_URI")
-    }
+    let identifier = try call.body.word("identifier", else: "INVALID_IDENTIFIER", missing: "MISSING_IDENTIFIER")
+    let page = try call.body.secret("continueUri", else: "INVALID_CONTINUE_URI", missing: "MISSING_CONTINUE_URI")
     guard page.contains("://") else { throw .account("INVALID_CONTINUE_URI") }
     let exchange = backend.exchange(FindMethods.self)
     var command = FindMethods(
       project: try call.project().id, credential: try exchange.seal(PasswordCredential(email: identifier)))
     command.client = call.client.field
     let reply = try await exchange.ask(command)
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.createAuthURI)
+    var answer = CallAnswer(kind: AnswerKind.createAuthURI)
     if let isRegistered = reply.isRegistered { answer.put("registered", isRegistered) }
     answer.put("signinMethods", texts: reply.methods ?? [])
     answer.put("allProviders", texts: Self.providers(of: reply.methods ?? []))

@@ -143,23 +143,17 @@ struct PhoneCalls: Sendable {
 extension CallBody {
   /// The coordinator judges whether the number exists.
   func phoneNumber() throws(ProtocolError) -> String {
-    guard let number = try word("phoneNumber", else: "INVALID_PHONE_NUMBER") else {
-      throw .account("MISSING_PHONE_NUMBER")
-    }
+    let number = try word("phoneNumber", else: "INVALID_PHONE_NUMBER", missing: "MISSING_PHONE_NUMBER")
     guard number.utf8.first == UInt8(ascii: "+") else { throw .account("INVALID_PHONE_NUMBER", "Invalid format.") }
     return number
   }
 
   func requiredSessionInfo() throws(ProtocolError) -> String {
-    guard let session = try word("sessionInfo", else: "INVALID_SESSION_INFO") else {
-      throw .account("MISSING_SESSION_INFO")
-    }
-    return session
+    try word("sessionInfo", else: "INVALID_SESSION_INFO", missing: "MISSING_SESSION_INFO")
   }
 
   /// The code that the user has entered.
   func requiredInput(_ name: String) throws(ProtocolError) -> String {
-    guard let code = try word(name, else: "INVALID_CODE") else { throw .account("MISSING_CODE") }
-    return code
+    try word(name, else: "INVALID_CODE", missing: "MISSING_CODE")
   }
 }

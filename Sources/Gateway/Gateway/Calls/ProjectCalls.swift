@@ -28,8 +28,7 @@ struct ProjectCalls: Sendable {
     guard let siteKey = try call.project().recaptcha?.siteKey ?? (isDevelopment ? Self.developmentKey : nil) else {
       throw .account("RECAPTCHA_NOT_ENABLED")
     }
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.recaptchaParams)
+    var answer = CallAnswer(kind: AnswerKind.recaptchaParams)
     answer.put("recaptchaSiteKey", siteKey)
     return answer
   }

@@ -49,6 +49,18 @@ extension CallBody {
     try text(name, max: Self.maxWordBytes, else: code)
   }
 
+  /// - Parameter missing: code of the error where it is absent or empty.
+  func secret(_ name: String, else code: String, missing: String) throws(ProtocolError) -> String {
+    guard let text = try secret(name, else: code) else { throw .account(missing) }
+    return text
+  }
+
+  /// - Parameter missing: code of the error where it is absent or empty.
+  func word(_ name: String, else code: String, missing: String) throws(ProtocolError) -> String {
+    guard let text = try word(name, else: code) else { throw .account(missing) }
+    return text
+  }
+
   private func text(_ name: String, max: Int, else code: String) throws(ProtocolError) -> String? {
     guard let text = try text(name) else { return nil }
     guard text.utf8.count <= max else { throw .account(code) }
@@ -56,8 +68,7 @@ extension CallBody {
   }
 
   func requiredIDToken() throws(ProtocolError) -> String {
-    guard let token = try secret("idToken", else: "INVALID_ID_TOKEN") else { throw .account("MISSING_ID_TOKEN") }
-    return token
+    try secret("idToken", else: "INVALID_ID_TOKEN", missing: "MISSING_ID_TOKEN")
   }
 
   /// Refuses tenants, which are not offered.

@@ -44,8 +44,7 @@ struct ProviderCalls: Sendable {
   private static func answer(
     _ reply: AccountSignedIn, _ exchange: CommandExchange<SignInWithIDP>
   ) throws(ProtocolError) -> CallAnswer {
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.signInWithIDP)
+    var answer = CallAnswer(kind: AnswerKind.signInWithIDP)
     if let identity = reply.identity { answer.put(try exchange.open(identity, as: SignedInIdentity.self)) }
     if let token = reply.pendingToken { answer.put("pendingToken", try exchange.open(token).reveal()) }
     if let pending = try exchange.pendingSignIn(of: reply) {
@@ -72,9 +71,7 @@ struct ProviderCalls: Sendable {
   private func revokeToken(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     let exchange = backend.exchange(RevokeToken.self)
     let idToken = try call.body.requiredIDToken()
-    guard let provider = try call.body.word("providerId", else: "INVALID_PROVIDER_ID") else {
-      throw .account("INVALID_PROVIDER_ID")
-    }
+    let provider = try call.body.word("providerId", else: "INVALID_PROVIDER_ID", missing: "INVALID_PROVIDER_ID")
     let kind = try Self.kind(call.body)
     guard let token = try call.body.secret("token", else: "INVALID_IDP_RESPONSE") else {
       throw .badField("token", expected: "a token of the provider")

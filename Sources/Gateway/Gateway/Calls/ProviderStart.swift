@@ -35,17 +35,14 @@ struct ProviderStart: Sendable {
 
   /// The page of a provider that returns to the app's own page.
   func createAuthURI(_ call: Call, _ provider: String, _ session: String?) async throws(ProtocolError) -> CallAnswer {
-    guard let page = try call.body.secret("continueUri", else: "INVALID_CONTINUE_URI") else {
-      throw .account("MISSING_CONTINUE_URI")
-    }
+    let page = try call.body.secret("continueUri", else: "INVALID_CONTINUE_URI", missing: "MISSING_CONTINUE_URI")
     let session = session ?? SessionID.make()
     var request = PageRequest(sessionHash: SessionID.hash(session))
     request.scopes = try PageExtras.scopes(try call.body.text("oauthScope"))
     request.parameters = try PageExtras.parameters(try call.body.textMap("customParameter"))
     let address = try await address(
       of: provider, request, returningTo: try Self.redirectURI(page, of: call.project()), call.app, call)
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.createAuthURI)
+    var answer = CallAnswer(kind: AnswerKind.createAuthURI)
     answer.put("authUri", address)
     answer.put("providerId", provider)
     answer.put("sessionId", session)

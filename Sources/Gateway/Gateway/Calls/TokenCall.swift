@@ -11,9 +11,7 @@ struct TokenCall: Sendable {
   private func refresh(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     guard let grant = try call.body.text("grantType") else { throw .account("MISSING_GRANT_TYPE") }
     guard grant == "refresh_token" else { throw .account("INVALID_GRANT_TYPE") }
-    guard let token = try call.body.secret("refreshToken", else: "INVALID_REFRESH_TOKEN") else {
-      throw .account("MISSING_REFRESH_TOKEN")
-    }
+    let token = try call.body.secret("refreshToken", else: "INVALID_REFRESH_TOKEN", missing: "MISSING_REFRESH_TOKEN")
     let project = try call.project()
     let exchange = backend.exchange(RefreshSession.self)
     let reply = try await exchange.ask(

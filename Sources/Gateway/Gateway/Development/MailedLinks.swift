@@ -29,7 +29,7 @@ struct MailedLinks: Sendable {
   /// `nil` for a code that was used, is too old or another project's.
   private func look(_ code: String, _ call: Call) async throws(ProtocolError) -> MailLinkApplied? {
     do throws(ProtocolError) {
-      return try await MailLinkCode(code, of: call, backend).look()
+      return try await MailLinkCode(code: code, call: call, backend: backend).look()
     } catch {
       guard error.status < 500 else { throw error }
       return nil

@@ -14,6 +14,9 @@ struct CallAnswer: Sendable {
 
   init() {}
 
+  /// - Parameter kind: one of ``AnswerKind``.
+  init(kind: String) { put("kind", kind) }
+
   init(_ reply: some MessageBody) throws(ProtocolError) {
     do { body = try reply.json() } catch { throw .internalError }
   }

@@ -15,9 +15,4 @@ struct CallPage: Sendable {
   let policy: String
   /// Whether pages may frame it, those that its policy names.
   var mayBeFramed = false
-
-  init(html: [UInt8], policy: String) {
-    self.html = html
-    self.policy = policy
-  }
 }

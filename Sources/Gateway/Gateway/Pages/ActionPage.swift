@@ -34,7 +34,7 @@ struct ActionPage: Sendable {
   }
 
   private func look(_ call: Call) async throws(ProtocolError) -> (MailLinkCode, MailLinkApplied) {
-    let code = MailLinkCode(try call.query.requiredCode(), of: call, backend)
+    let code = MailLinkCode(code: try call.query.requiredCode(), call: call, backend: backend)
     return (code, try await code.look())
   }
 
@@ -59,9 +59,8 @@ struct ActionPage: Sendable {
     _ code: MailLinkCode, _ link: MailLinkApplied, _ call: Call, _ view: ActionView
   ) async throws(ProtocolError) -> CallPage {
     do throws(ProtocolError) {
-      guard let password = try call.body.secret(ActionView.passwordField, else: ProtocolError.weakPassword) else {
-        throw .account(ProtocolError.weakPassword)
-      }
+      let password = try call.body.secret(
+        ActionView.passwordField, else: ProtocolError.weakPassword, missing: ProtocolError.weakPassword)
       return view.done(try await code.apply(newPassword: password))
     } catch {
       guard error.isCode(ProtocolError.weakPassword) else { throw error }

@@ -37,21 +37,13 @@ struct ActionView: Sendable {
     case .resetPassword: content += form(.resetButton, password(isWeak: isWeak))
     case .signIn: content = frame.paragraph(texts[.openInApp]) + signInLink
     }
-    return frame.page(link.purpose.title, content, status: isWeak ? 400 : 200)
+    return frame.page(link.purpose.texts.title, content, status: isWeak ? 400 : 200)
   }
 
   /// Page that says what the link has done, with a way on.
   func done(_ link: MailLinkApplied) -> CallPage {
-    let text: ActionText =
-      switch link.purpose {
-      case .verifyAddress: .verified
-      case .changeAddress: .changed
-      case .recoverAddress: .recovered
-      case .revertSecondFactor: .reverted
-      case .resetPassword: .wasReset
-      case .signIn: .openInApp
-      }
-    return frame.page(link.purpose.title, frame.paragraph(texts[text]) + anchor(continuePage?.url))
+    let (title, done) = link.purpose.texts
+    return frame.page(title, frame.paragraph(texts[done]) + anchor(continuePage?.url))
   }
 
   func failure(_ error: ProtocolError) -> CallPage { frame.failure(error) }
@@ -106,14 +98,14 @@ struct ActionView: Sendable {
 }
 
 extension MailLinkPurpose {
-  fileprivate var title: ActionText {
+  fileprivate var texts: (title: ActionText, done: ActionText) {
     switch self {
-    case .verifyAddress: .verify
-    case .changeAddress: .change
-    case .recoverAddress: .recover
-    case .revertSecondFactor: .revert
-    case .resetPassword: .reset
-    case .signIn: .signIn
+    case .verifyAddress: (.verify, .verified)
+    case .changeAddress: (.change, .changed)
+    case .recoverAddress: (.recover, .recovered)
+    case .revertSecondFactor: (.revert, .reverted)
+    case .resetPassword: (.reset, .wasReset)
+    case .signIn: (.signIn, .openInApp)
     }
   }
 }

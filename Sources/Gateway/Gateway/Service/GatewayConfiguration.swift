@@ -97,15 +97,9 @@ struct ListenSettings: Sendable {
   /// Requests of each class that are answered at a time.
   let maxInFlight: Int
 
-  init(
-    address: CommonConfiguration.HTTPConfiguration, connections: Int, connectionsPerClient: Int, maxInFlight: Int
-  ) {
-    self.address = address
-    self.connections = connections
-    self.connectionsPerClient = connectionsPerClient
-    self.maxInFlight = maxInFlight
-  }
+}
 
+extension ListenSettings {
   /// Default of `connectionsPerClient` beyond loopback.
   private static let usualConnectionsPerClient = 128
 

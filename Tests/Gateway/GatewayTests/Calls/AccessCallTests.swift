@@ -33,7 +33,7 @@ import Testing
       try FakeBroker.refusal(APIError(.invalidGrant, "secret reason", field: "assertion"), to: message)
     }
     let gateway = try GatewayBench(broker) { rules, connection in
-      AccessCalls(backend: Backend(rules, broker: connection, misconfigurations: .quiet)).routes
+      AccessCalls(backend: Backend(rules: rules, broker: connection, misconfigurations: .quiet)).routes
     }
     let answer = try await gateway.send(
       "POST", Self.token, headers: [("Content-Type", "application/x-www-form-urlencoded")], body: Array(form.utf8))

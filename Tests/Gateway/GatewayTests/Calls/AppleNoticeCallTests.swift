@@ -12,7 +12,7 @@ import Testing
 
   private func gateway(_ broker: FakeBroker) throws -> GatewayBench {
     try GatewayBench(broker) { rules, connection in
-      let backend = Backend(rules, broker: connection, misconfigurations: .quiet)
+      let backend = Backend(rules: rules, broker: connection, misconfigurations: .quiet)
       return AppleNoticeCalls(backend: backend, projects: rules.projects).routes
     }
   }

@@ -22,7 +22,7 @@ struct VerificationBench {
   init(_ script: @escaping FakeBroker.Script = { type, message in try reply(to: type, message) }) throws {
     broker = FakeBroker(script)
     gateway = try GatewayBench(broker) { rules, connection in
-      VerificationCalls(backend: Backend(rules, broker: connection, misconfigurations: .quiet)).routes
+      VerificationCalls(backend: Backend(rules: rules, broker: connection, misconfigurations: .quiet)).routes
     }
   }
 

@@ -60,8 +60,7 @@ struct BatchCalls: Sendable {
         refused.append(RefusedUser(index: part.indices[row.index], message: row.message))
       }
     }
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.upload)
+    var answer = CallAnswer(kind: AnswerKind.upload)
     answer.put("error", objects: refused.sorted { $0.index < $1.index }.map { Self.entry($0) })
     return answer
   }
@@ -84,8 +83,7 @@ struct BatchCalls: Sendable {
     }
     let after = try fields.secret("nextPageToken", else: "INVALID_PAGE_SELECTION")
     let page = try await AccountPages(backend: backend, call: call).page(size, after: after, withHashes: true)
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.download)
+    var answer = CallAnswer(kind: AnswerKind.download)
     answer.put("users", objects: page.users)
     answer.put("nextPageToken", page.next)
     return answer

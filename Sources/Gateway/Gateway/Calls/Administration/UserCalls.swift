@@ -29,8 +29,7 @@ struct UserCalls: Sendable {
     var command = CreateAccount(project: try call.project().id, user: try exchange.seal(user))
     command.bearer = try exchange.seal(ifAny: call.bearer)
     let account = try await exchange.ask(command, timeout: Broker.startTimeout).account
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.signUp)
+    var answer = CallAnswer(kind: AnswerKind.signUp)
     answer.put("localId", account.localID)
     answer.put("email", account.email)
     answer.put("displayName", account.displayName)
@@ -41,8 +40,7 @@ struct UserCalls: Sendable {
     try Self.checkUserless(call.body)
     let accounts = try await AccountSearch(backend: backend, call: call)
       .accounts(try AccountSelection(lookUp: call.body))
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.lookup)
+    var answer = CallAnswer(kind: AnswerKind.lookup)
     answer.put("users", objects: accounts.map { $0.user() })
     return answer
   }
@@ -58,8 +56,7 @@ struct UserCalls: Sendable {
     var command = ChangeAccount(project: try call.project().id, user: try exchange.seal(user))
     command.bearer = try exchange.seal(ifAny: call.bearer)
     let account = try await exchange.ask(command, timeout: Broker.startTimeout).account
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.update)
+    var answer = CallAnswer(kind: AnswerKind.update)
     answer.put("localId", account.localID)
     answer.putProfile(of: account)
     answer.putPassword(of: account)
@@ -68,17 +65,13 @@ struct UserCalls: Sendable {
 
   private func delete(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try Self.checkUserless(call.body)
-    guard let localID = try call.body.word("localId", else: "USER_NOT_FOUND") else {
-      throw .account("MISSING_LOCAL_ID")
-    }
+    let localID = try call.body.word("localId", else: "USER_NOT_FOUND", missing: "MISSING_LOCAL_ID")
     let exchange = backend.exchange(RemoveAccounts.self)
     var command = RemoveAccounts(project: try call.project().id, localIDs: [localID])
     command.force = true
     command.bearer = try exchange.seal(ifAny: call.bearer)
     guard try await exchange.ask(command).refused.isEmpty else { throw .account("USER_NOT_FOUND") }
-    var answer = CallAnswer()
-    answer.put("kind", AnswerKind.delete)
-    return answer
+    return CallAnswer(kind: AnswerKind.delete)
   }
 
   /// Refuses an ID token beside the bearer: they may mean two accounts.

@@ -55,13 +55,10 @@ extension UserIdentity {
 
   /// Identity at a provider. `nil` for what an account has by its own fields: address and number.
   init?(_ body: CallBody) throws(ProtocolError) {
-    guard let provider = try body.word("providerId", else: "INVALID_PROVIDER_ID") else {
-      throw .account("INVALID_PROVIDER_ID")
-    }
+    let provider = try body.word("providerId", else: "INVALID_PROVIDER_ID", missing: "INVALID_PROVIDER_ID")
     guard provider != "password", provider != "phone" else { return nil }
-    guard let subject = try body.word(body.has("rawId") ? "rawId" : "federatedId", else: "INVALID_PROVIDER_ID") else {
-      throw .account("INVALID_PROVIDER_ID")
-    }
+    let subject = try body.word(
+      body.has("rawId") ? "rawId" : "federatedId", else: "INVALID_PROVIDER_ID", missing: "INVALID_PROVIDER_ID")
     self.init(providerID: provider, subject: subject)
     email = try body.secret("email", else: "INVALID_EMAIL")
     displayName = try body.text("displayName")

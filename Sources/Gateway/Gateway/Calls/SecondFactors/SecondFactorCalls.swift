@@ -173,17 +173,12 @@ private struct FactorPart {
 
 extension CallBody {
   fileprivate func requiredPendingCredential() throws(ProtocolError) -> String {
-    guard let credential = try secret("mfaPendingCredential", else: "INVALID_MFA_PENDING_CREDENTIAL") else {
-      throw .account("MISSING_MFA_PENDING_CREDENTIAL")
-    }
-    return credential
+    try secret(
+      "mfaPendingCredential", else: "INVALID_MFA_PENDING_CREDENTIAL", missing: "MISSING_MFA_PENDING_CREDENTIAL")
   }
 
   fileprivate func requiredEnrollmentID() throws(ProtocolError) -> String {
-    guard let id = try word("mfaEnrollmentId", else: "MFA_ENROLLMENT_NOT_FOUND") else {
-      throw .account("MISSING_MFA_ENROLLMENT_ID")
-    }
-    return id
+    try word("mfaEnrollmentId", else: "MFA_ENROLLMENT_NOT_FOUND", missing: "MISSING_MFA_ENROLLMENT_ID")
   }
 }
 

@@ -54,9 +54,7 @@ struct SignInPage: Sendable {
   private func address(
     _ call: Call, _ target: SignInTarget, _ redirectURI: String
   ) async throws(ProtocolError) -> String {
-    guard let provider = try call.query.word("providerId", else: "INVALID_PROVIDER_ID") else {
-      throw .account("INVALID_PROVIDER_ID")
-    }
+    let provider = try call.query.word("providerId", else: "INVALID_PROVIDER_ID", missing: "INVALID_PROVIDER_ID")
     var request = PageRequest(sessionHash: target.sessionHash)
     request.scopes = try PageExtras.scopes(try call.query.text("scopes"))
     request.parameters = try PageExtras.parameters(try call.query.textMap("customParameters"))
