@@ -18,7 +18,7 @@ public enum CoordinatorServices {
     _ configuration: CoordinatorConfiguration, _ context: ServiceContext
   ) async throws -> [any Service] {
     guard let pepper = configuration.pepper, let keys = configuration.common.keys else {
-      throw CoordinationError(.configuration, "pepperFile and keysFile are required")
+      throw CoordinationError(message: "pepperFile and keysFile are required")
     }
     let rules = configuration.rules
     context.runtime.add { configuration.describe(&$0) }

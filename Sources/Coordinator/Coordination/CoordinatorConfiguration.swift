@@ -120,11 +120,6 @@ public struct CoordinatorRules: Sendable, Hashable {
   /// Apps give up after ten to thirty seconds, and their users ask again.
   public static let defaultMaxCommandAge = Duration.seconds(30)
 
-  public init(regions: RegionRules, apps: [String: AppProfile]) {
-    self.regions = regions
-    self.apps = apps
-  }
-
   var engine: EngineRules {
     EngineRules(
       commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, inboxRetention: inboxRetention,
@@ -155,10 +150,10 @@ extension CoordinatorRules {
     let numberOverrides = NumberOverrides.read(section)
     self.init(regions: regions, apps: AppProfile.read(section))
     (self.policy, self.limits, self.numberOverrides, self.retention) = (policy, limits, numberOverrides, retention)
-    onUnknown = OnUnknown(
-      verification.word(
-        "onUnknown", default: Repetition.resend,
-        "Action of a worker when it is unknown whether an SMS was sent: resend it, with the same code, or report."))
+    let repetition = verification.word(
+      "onUnknown", default: Repetition.resend,
+      "Action of a worker when it is unknown whether an SMS was sent: resend it, with the same code, or report.")
+    onUnknown = repetition == .resend ? .resend : .report
     inboxRetention = section.section("inbox").seconds(
       "retentionSeconds", default: .seconds(3600), in: .seconds(60)...(.seconds(7 * 86_400)),
       "How long a command that comes again under its message_id is answered with the same reply.")
@@ -192,36 +187,11 @@ private enum Repetition: String, CaseIterable {
   case resend, report
 }
 
-extension OnUnknown {
-  fileprivate init(_ repetition: Repetition) {
-    switch repetition {
-    case .resend: self = .resend
-    case .report: self = .report
-    }
-  }
-}
-
-/// Failure of the coordinator itself, as opposed to an `APIError`, which is a caller's.
-public struct CoordinationError: Error, Sendable, CustomStringConvertible {
-  /// The kind of error.
-  public struct Code: Sendable, Hashable, CustomStringConvertible {
-    private enum Kind: String { case configuration }
-    private let kind: Kind
-
-    /// The configuration is wrong. The message says where and how to fix it.
-    public static let configuration = Code(kind: .configuration)
-
-    public var description: String { kind.rawValue }
-  }
-
-  public let code: Code
+/// Failure of the coordinator itself, as opposed to an `APIError`, which is a caller's: its configuration is wrong. The
+/// message says where and how to fix it.
+struct CoordinationError: Error, CustomStringConvertible {
   /// Safe to log.
-  public let message: String
+  let message: String
 
-  public init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
-
-  public var description: String { message }
+  var description: String { message }
 }

@@ -20,7 +20,7 @@ struct Flows: Sendable {
     let (codes, hashes, keys) = (secrets.codes, secrets.hashes, secrets.keys)
     let sealer = Sealer(keys: keys)
     let conversions = conversion.conversions
-    let limits = RateLimits(rules.limits, subjects: hashes.subjects)
+    let limits = RateLimits(limits: rules.limits, subjects: hashes.subjects)
     let records = VerificationRecords(rules, conversions: conversions)
     let smsJobs = SMSJobs(sealer: sealer, onUnknown: rules.onUnknown)
     let appProofs = AppProofService(rules, hashes: hashes, limits: limits, metrics: metrics)
@@ -40,10 +40,10 @@ struct Flows: Sendable {
         VerificationFlow(
           rules, service: verifications, starts: starts, keys: keys,
           eraser: NumberEraser(rules, limits: limits, records: records, metrics: metrics)),
-        AppProofFlow(rules, hashes: hashes, sealer: sealer, service: appProofs),
+        AppProofFlow(rules: rules, hashes: hashes, sealer: sealer, service: appProofs),
         AssessmentFlow(service: AssessmentService(rules, starts: starts, verifications: verifications)),
         RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics), ActsFlow(),
-        DevelopmentFlow(rules, metrics: metrics),
+        DevelopmentFlow(rules: rules, metrics: metrics),
       ],
       missingFields: [
         "phoneNumber": .missingPhoneNumber, "app": .missingApp, "deviceToken": .missingDeviceToken,

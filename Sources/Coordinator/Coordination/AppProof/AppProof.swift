@@ -44,7 +44,7 @@ struct AppProof: Sendable, Hashable {
     expiresAt = now + min(policy.credentialLifetime, ProofPolicy.unusedLifetime)
   }
 
-  var token: TokenHash { TokenHash(tokenHash, earlier: earlierTokenHash) }
+  var token: TokenHash { TokenHash(current: tokenHash, earlier: earlierTokenHash) }
 }
 
 /// State of an app's proof.

@@ -4,17 +4,10 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct AppProofFlow: Flow {
-  private let rules: CoordinatorRules
-  private let hashes: KeyedHashes
-  private let sealer: Sealer
-  private let service: AppProofService
-
-  init(_ rules: CoordinatorRules, hashes: KeyedHashes, sealer: Sealer, service: AppProofService) {
-    self.rules = rules
-    self.hashes = hashes
-    self.sealer = sealer
-    self.service = service
-  }
+  let rules: CoordinatorRules
+  let hashes: KeyedHashes
+  let sealer: Sealer
+  let service: AppProofService
 
   var commands: [CommandKind] {
     [

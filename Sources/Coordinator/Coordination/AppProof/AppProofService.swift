@@ -169,7 +169,7 @@ extension AppProofService {
     try revokedTokens.addKeys(of: proof.token, to: &keys)
     switch report.report.outcome {
     case .accepted: try refusedTokens.addKeys(ofAll: proof.token, to: &keys)
-    case .refused: try refusedTokens.addKeys(of: TokenHash(proof.tokenHash), proof.environment, to: &keys)
+    case .refused: try refusedTokens.addKeys(of: TokenHash(current: proof.tokenHash), proof.environment, to: &keys)
     case .expired, .unknown: break
     }
     try set.require(keys)

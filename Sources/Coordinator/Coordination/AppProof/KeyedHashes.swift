@@ -71,7 +71,7 @@ struct KeyedHashes: Sendable {
 
   private func hash(_ label: StaticString, _ app: String, _ token: String, _ subject: String? = nil) -> TokenHash {
     let bytes = VerificationCodes.framed(label, [app, token, subject].compactMap { $0.map { Array($0.utf8) } })
-    return TokenHash(current.key.authenticate(bytes), earlier: previous?.key.authenticate(bytes))
+    return TokenHash(current: current.key.authenticate(bytes), earlier: previous?.key.authenticate(bytes))
   }
 }
 

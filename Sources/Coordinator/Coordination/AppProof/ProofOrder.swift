@@ -65,13 +65,8 @@ struct ProofNotes: Sendable {
 
 /// Does no I/O.
 struct ProofDecoder: Sendable {
-  private let hashes: KeyedHashes
-  private let keys: KeyRing
-
-  init(hashes: KeyedHashes, keys: KeyRing) {
-    self.hashes = hashes
-    self.keys = keys
-  }
+  let hashes: KeyedHashes
+  let keys: KeyRing
 
   func order(
     _ command: StartVerification, _ app: AppProfile, _ envelope: Envelope, at now: UnixTime

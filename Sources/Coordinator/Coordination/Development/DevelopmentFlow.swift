@@ -3,13 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct DevelopmentFlow: Flow {
-  private let rules: CoordinatorRules
-  private let metrics: CoordinatorMetrics
-
-  init(_ rules: CoordinatorRules, metrics: CoordinatorMetrics) {
-    self.rules = rules
-    self.metrics = metrics
-  }
+  let rules: CoordinatorRules
+  let metrics: CoordinatorMetrics
 
   var commands: [CommandKind] {
     [

@@ -7,13 +7,7 @@ struct ForgetNumberCommand: CommandOrder {
   let envelope: Envelope
   let eraser: NumberEraser
   private let actID = MessageID.make()
-  private var begun: NumberEraser.Begun?
-
-  init(_ scope: ErasureScope, _ envelope: Envelope, _ eraser: NumberEraser) {
-    self.scope = scope
-    self.envelope = envelope
-    self.eraser = eraser
-  }
+  private(set) var begun: NumberEraser.Begun?
 
   var fingerprint: [UInt8] { CommandFingerprint.hash(ForgetNumber.type.text, scope.parts) }
 

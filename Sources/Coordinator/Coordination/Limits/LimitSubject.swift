@@ -26,13 +26,8 @@ struct LimitSubjects: Sendable {
   /// Half of an HMAC-SHA-256: 128 bits do not collide in practice.
   private static let bytes = 16
 
-  private let current: Pepper
-  private let previous: Pepper?
-
-  init(current: Pepper, previous: Pepper? = nil) {
-    self.current = current
-    self.previous = previous
-  }
+  let current: Pepper
+  var previous: Pepper?
 
   func subject(_ kind: Kind, _ value: String) -> LimitSubject {
     LimitSubject(key: Self.key(current, kind, value), earlierKey: previous.map { Self.key($0, kind, value) })
@@ -95,12 +90,7 @@ extension LimitSubject {
 struct TokenHash: Sendable, Hashable {
   let current: [UInt8]
   /// Hash under the previous pepper, if it is configured. It finds counts stored before the change.
-  let earlier: [UInt8]?
-
-  init(_ current: [UInt8], earlier: [UInt8]? = nil) {
-    self.current = current
-    self.earlier = earlier
-  }
+  var earlier: [UInt8]?
 
   /// The current one first.
   var all: [[UInt8]] { [current] + (earlier.map { [$0] } ?? []) }

@@ -15,11 +15,6 @@ struct RateLimits: Sendable {
   let limits: Limits
   let subjects: LimitSubjects
 
-  init(_ limits: Limits, subjects: LimitSubjects) {
-    self.limits = limits
-    self.subjects = subjects
-  }
-
   func addKeys(of checks: [Check], to keys: inout StoreKeys, at now: UnixTime) {
     for check in checks {
       check.counter.addKeys(to: &keys, at: now)

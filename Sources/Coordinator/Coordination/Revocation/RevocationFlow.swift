@@ -183,7 +183,11 @@ struct ConfirmRevocationOrder: CommandOrder {
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    try service.confirm(command.operationID, at: command.confirmedAt, cause: envelope, in: &set)
+    try service.handle(.confirmed(at: command.confirmedAt), on: command.operationID, cause: envelope, in: &set)
+    guard let revocation = try service.records.revocation(command.operationID, in: set) else {
+      return CommandAnswer(.noRevocation)
+    }
+    return try CommandAnswer(OperationStatus(revocation))
   }
 }
 
@@ -198,7 +202,7 @@ struct RevocationReport: Report {
 }
 
 extension APIError {
-  static let noRevocation = APIError(
+  fileprivate static let noRevocation = APIError(
     .invalidArgument, "there is no such revocation, or no longer", field: "operationID")
   fileprivate static let notToConfirm = APIError(
     .operationNotAllowed, "accounts alone confirms a revocation: Apple tells it", field: "user_id")

@@ -8,11 +8,7 @@ struct RevocationRecords: Sendable {
   static let kind = RecordKind("revocation")
   private static let token = KeySpace(kind, "token")
 
-  private let policy: RevocationPolicy
-
-  init(_ policy: RevocationPolicy) {
-    self.policy = policy
-  }
+  let policy: RevocationPolicy
 
   // MARK: Look-ups
 

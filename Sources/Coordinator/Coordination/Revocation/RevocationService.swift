@@ -12,7 +12,7 @@ struct RevocationService: Sendable {
     self.rules = rules
     self.limits = limits
     self.metrics = metrics
-    records = RevocationRecords(rules.revocation)
+    records = RevocationRecords(policy: rules.revocation)
   }
 
   func start(
@@ -40,14 +40,6 @@ struct RevocationService: Sendable {
   ) throws(StoreError) {
     guard let revocation = try records.revocation(id, in: set) else { return }
     try apply(event, to: revocation, cause: cause, in: &set)
-  }
-
-  func confirm(
-    _ id: String, at time: UnixTime, cause: Envelope, in set: inout WorkingSet
-  ) throws(StoreError) -> CommandAnswer {
-    try handle(.confirmed(at: time), on: id, cause: cause, in: &set)
-    guard let revocation = try records.revocation(id, in: set) else { return CommandAnswer(.noRevocation) }
-    return try CommandAnswer(OperationStatus(revocation))
   }
 
   func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {

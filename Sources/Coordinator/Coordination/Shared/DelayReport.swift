@@ -28,16 +28,12 @@ extension Timeline {
     let known = entries
     func isOfSameJob(_ entry: TimelineEntry) -> Bool { entry.kind == kind && entry.job == report.number }
     if let last = known.last(where: isOfSameJob)?.nextAttemptAt, report.nextAttemptAt <= last { return }
-    var entry = TimelineEntry(at: now, kind: kind, job: report.number)
-    entry.worker = report.worker
-    entry.reason = report.reason.code
-    entry.detail = report.reason.detail
-    entry.attempts = report.attempts
-    entry.nextAttemptAt = report.nextAttemptAt
-    entry.handle = handle
     self = Timeline()
     for other in known where !isOfSameJob(other) { append(other) }
-    append(entry)
+    append(
+      TimelineEntry(
+        at: now, kind: kind, job: report.number, worker: report.worker, reason: report.reason.code,
+        detail: report.reason.detail, attempts: report.attempts, handle: handle, nextAttemptAt: report.nextAttemptAt))
   }
 }
 

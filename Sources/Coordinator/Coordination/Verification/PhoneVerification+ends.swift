@@ -41,8 +41,7 @@ extension PhoneVerification {
 
   /// Notes a check that decided nothing, each reason once for a handle: there may be any number of such checks.
   mutating func noteRefusedCheck(_ reason: String, by user: String?, of handle: Int, at now: UnixTime) {
-    var entry = TimelineEntry(at: now, kind: .checkRefused, reason: reason).of(handle)
-    entry.user = user
+    let entry = TimelineEntry(at: now, kind: .checkRefused, reason: reason, user: user).of(handle)
     let isNoted = timeline.entries.contains {
       $0.kind == entry.kind && $0.reason == reason && $0.handle == entry.handle
     }
@@ -82,11 +81,9 @@ extension PhoneVerification {
       return [.announce(.failed, to: handle)]
     }
     end(handle, .exhausted)
-    var entry = TimelineEntry(at: now, kind: .failed)
-    entry.reason = VerificationFailure.tooManyAttempts.code
     // Without a number it would be the end of the code.
-    entry.handle = handle
-    timeline.append(entry)
+    timeline.append(
+      TimelineEntry(at: now, kind: .failed, reason: VerificationFailure.tooManyAttempts.code, handle: handle))
     return [.announce(.failed, to: handle)]
   }
 

@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 
 // Reports on its SMS: of workers, then of providers.
@@ -40,13 +41,9 @@ extension PhoneVerification {
   }
 
   private mutating func note(_ report: JobReport, at now: UnixTime) {
-    var entry = TimelineEntry(at: now, kind: .init(report.outcome), job: report.number)
-    entry.lane = report.lane
-    entry.worker = report.worker
-    entry.reference = report.reference
-    entry.reason = report.reason?.code
-    entry.detail = report.reason?.detail
-    entry.attempts = report.attempts
+    var entry = TimelineEntry(
+      at: now, report, accepted: .smsAccepted, refused: .smsRefused, expired: .smsExpired, unknown: .smsUnknown)
+    entry.job = report.number
     entry.segments = report.segments
     entry.handle = handles.askers[report.number]
     timeline.append(entry)
@@ -64,20 +61,14 @@ extension PhoneVerification {
       actions.append(.announce(.sent, to: asker(ofMessage: report.number)))
     }
     messages[index] = report.isDelivered ? .delivered : .undelivered
-    timeline.append(entry(report, at: now))
+    timeline.append(
+      TimelineEntry(
+        at: now, kind: report.isDelivered ? .smsDelivered : .smsUndelivered, job: report.number, lane: report.lane,
+        reference: report.reference, reason: report.reason?.code, detail: report.reason?.detail,
+        handle: handles.askers[report.number]))
     return actions + [
       .announce(report.isDelivered ? .delivered : .undelivered, to: asker(ofMessage: report.number))
     ]
-  }
-
-  private func entry(_ report: DeliveryReport, at now: UnixTime) -> TimelineEntry {
-    var entry = TimelineEntry(at: now, kind: report.isDelivered ? .smsDelivered : .smsUndelivered, job: report.number)
-    entry.lane = report.lane
-    entry.reference = report.reference
-    entry.reason = report.reason?.code
-    entry.detail = report.reason?.detail
-    entry.handle = handles.askers[report.number]
-    return entry
   }
 }
 
@@ -112,27 +103,8 @@ extension PhoneVerification.MessageProgress {
   }
 }
 
-extension TimelineEntry.Kind {
-  fileprivate init(_ outcome: JobReport.Outcome) {
-    switch outcome {
-    case .accepted: self = .smsAccepted
-    case .refused: self = .smsRefused
-    case .expired: self = .smsExpired
-    case .unknown: self = .smsUnknown
-    }
-  }
-}
-
 struct JobReport: Sendable, Hashable {
-  enum Outcome: String, Sendable, Codable {
-    case accepted
-    /// It will never be sent.
-    case refused
-    /// Its deadline passed before it could be sent.
-    case expired
-    /// It may or may not have been sent.
-    case unknown
-  }
+  typealias Outcome = JobOutcome
 
   /// Number of the SMS within its verification, from 1.
   var number: Int

@@ -118,7 +118,7 @@ struct StartDecoder: Sendable {
       subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
     let variables = try CommandFields.variables(of: command, app)
     let identity = StartIdentity(
-      key, claim, action: command.proof?.recaptchaAction ?? "", variables: variables)
+      key: key, claim: claim, action: command.proof?.recaptchaAction ?? "", variables: variables)
     var proof: ProofOrder?
     if fixedCode == nil {
       do throws(APIError) {
@@ -257,13 +257,6 @@ struct StartIdentity: Sendable {
   let action: String
   /// Values of the template's own variables.
   let variables: [String: String]
-
-  init(_ key: VerificationKey, _ claim: RequesterClaim, action: String, variables: [String: String]) {
-    self.key = key
-    self.claim = claim
-    self.action = action
-    self.variables = variables
-  }
 
   fileprivate func plainFingerprint(isFormer: Bool) -> [UInt8] {
     CommandFingerprint.hash(

@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 
 /// The steps of a verification, oldest first, never more than ``capacity``.
@@ -120,21 +121,9 @@ struct TimelineEntry: Sendable, Hashable, Codable {
   var nextAttemptAt: UnixTime?
   /// The broker's user that checked the code.
   var user: String?
-
-  init(at: UnixTime, kind: Kind, job: Int? = nil) {
-    self.at = at
-    self.kind = kind
-    self.job = job
-  }
 }
 
 extension TimelineEntry {
-  init(at: UnixTime, kind: Kind, reason: String?, detail: String? = nil) {
-    self.init(at: at, kind: kind)
-    self.reason = reason
-    self.detail = detail
-  }
-
   init(at: UnixTime, _ report: JobReport, accepted: Kind, refused: Kind, expired: Kind, unknown: Kind) {
     let kind =
       switch report.outcome {
@@ -144,13 +133,9 @@ extension TimelineEntry {
       case .unknown: unknown
       }
     // Only SMS are numbered: there is one job of every other kind.
-    self.init(at: at, kind: kind)
-    lane = report.lane
-    worker = report.worker
-    reference = report.reference
-    reason = report.reason?.code
-    detail = report.reason?.detail
-    attempts = report.attempts
+    self.init(
+      at: at, kind: kind, lane: report.lane, worker: report.worker, reference: report.reference,
+      reason: report.reason?.code, detail: report.reason?.detail, attempts: report.attempts)
   }
 }
 

@@ -144,8 +144,8 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
   init(_ bytes: [UInt8]) throws(CoordinationError) {
     guard bytes.count >= Self.minimumLength else {
       throw CoordinationError(
-        .configuration,
-        "the pepper has \(bytes.count) bytes and needs \(Self.minimumLength) or more: make one with 'openssl rand -base64 32'"
+        message:
+          "the pepper has \(bytes.count) bytes and needs \(Self.minimumLength) or more: make one with 'openssl rand -base64 32'"
       )
     }
     key = HMACSHA256Key(bytes)

@@ -54,7 +54,7 @@ struct VerificationFlow: Flow {
       CommandKind(ForgetNumber.self) { [starts, eraser] command, envelope, _ throws(APIError) in
         let number = try starts.e164(command.phoneNumber)
         let scope = try ErasureScope(command, number: number, envelope, eraser.rules)
-        return ForgetNumberCommand(scope, envelope, eraser)
+        return ForgetNumberCommand(scope: scope, envelope: envelope, eraser: eraser)
       },
     ]
   }
@@ -95,7 +95,15 @@ struct CancelOrder: CommandOrder {
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    try service.cancel(verificationID, expected, envelope, in: &set)
+    guard let before = try service.records.found(verificationID, in: set) else {
+      return CommandAnswer(.unknownVerification)
+    }
+    if let field = expected.difference(from: before.verification) { return CommandAnswer(.otherVerification(field)) }
+    var asked = before
+    let actions = asked.verification.apply(
+      .cancelRequested, through: asked.handle, at: set.now, under: service.rules.policy)
+    if asked != before { try service.records.put(asked.verification, before: before.verification, in: &set) }
+    return try service.answer(actions, on: asked, nil, envelope, in: &set)
   }
 }
 
@@ -105,31 +113,12 @@ struct StatusOrder: CommandOrder {
   let service: VerificationService
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    try service.status(verificationID, expected, in: set)
-  }
-}
-
-// Commands about a started verification, addressed by the ID of one of its handles.
-extension VerificationService {
-  func cancel(
-    _ id: String, _ expected: ExpectedVerification, _ envelope: Envelope, in set: inout WorkingSet
-  ) throws(StoreError) -> CommandAnswer {
-    guard let before = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
-    if let field = expected.difference(from: before.verification) { return CommandAnswer(.otherVerification(field)) }
-    var asked = before
-    let actions = asked.verification.apply(
-      .cancelRequested, through: asked.handle, at: set.now, under: rules.policy)
-    if asked != before { try records.put(asked.verification, before: before.verification, in: &set) }
-    return try answer(actions, on: asked, nil, envelope, in: &set)
-  }
-
-  func status(
-    _ id: String, _ expected: ExpectedVerification, in set: WorkingSet
-  ) throws(StoreError) -> CommandAnswer {
-    guard var asked = try records.found(id, in: set) else { return CommandAnswer(.unknownVerification) }
+    guard var asked = try service.records.found(verificationID, in: set) else {
+      return CommandAnswer(.unknownVerification)
+    }
     if let field = expected.difference(from: asked.verification) { return CommandAnswer(.otherVerification(field)) }
     // An expiry that the sweeper has not processed yet is shown here, and stored by the sweeper.
-    _ = asked.verification.apply(.deadlinePassed, at: set.now, under: rules.policy)
+    _ = asked.verification.apply(.deadlinePassed, at: set.now, under: service.rules.policy)
     return try CommandAnswer(VerificationStatus(asked))
   }
 }

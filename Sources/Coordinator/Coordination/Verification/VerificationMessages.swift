@@ -187,13 +187,8 @@ extension VerificationStatus.Entry {
 }
 
 struct SMSJobs: Sendable {
-  private let sealer: Sealer
-  private let onUnknown: OnUnknown
-
-  init(sealer: Sealer, onUnknown: OnUnknown) {
-    self.sealer = sealer
-    self.onUnknown = onUnknown
-  }
+  let sealer: Sealer
+  let onUnknown: OnUnknown
 
   /// Always the same for an SMS, so that it is carried out once.
   static func jobID(_ verificationID: String, message number: Int) -> String {

@@ -169,15 +169,5 @@ extension PhoneVerification.MessageProgress {
     }
   }
 
-  fileprivate init(letter: UInt8) {
-    switch letter {
-    case UInt8(ascii: "o"): self = .outstanding
-    case UInt8(ascii: "a"): self = .accepted
-    case UInt8(ascii: "r"): self = .refused
-    case UInt8(ascii: "x"): self = .expired
-    case UInt8(ascii: "d"): self = .delivered
-    case UInt8(ascii: "n"): self = .undelivered
-    default: self = .unknown
-    }
-  }
+  fileprivate init(letter: UInt8) { self = Self.allCases.first { $0.letter == letter } ?? .unknown }
 }

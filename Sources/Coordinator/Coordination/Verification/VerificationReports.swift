@@ -91,18 +91,11 @@ struct SMSReport: Report {
 extension JobReport {
   /// Texts come from providers, so they are truncated.
   init(_ result: JobResult, number: Int, worker: String?, maxText: Int = VerificationFailure.maxDetail) {
-    let outcome: Outcome =
-      switch result.outcome {
-      case .accepted: .accepted
-      case .refused: .refused
-      case .expired: .expired
-      case .unknown: .unknown
-      }
     let reason = result.reason.map { VerificationFailure($0, maxDetail: maxText) }
     var segments: Int?
     if case .int(let count) = result.extras["segments"] { segments = count }
     self.init(
-      number: number, outcome: outcome, lane: result.lane.map(Self.word), worker: worker.map(Self.word),
+      number: number, outcome: result.outcome, lane: result.lane.map(Self.word), worker: worker.map(Self.word),
       reference: result.reference.map(Self.word), reason: reason, attempts: result.attempts,
       segments: segments)
   }

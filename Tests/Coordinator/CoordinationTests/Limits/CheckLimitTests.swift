@@ -147,7 +147,7 @@ import Testing
     let send = LimitedSend(
       number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"))
     #expect(try book.admit(send, at: begin, in: store) == nil)
-    let device = try book.checks(ofDevice: TokenHash([UInt8](repeating: 1, count: 32)))
+    let device = try book.checks(ofDevice: TokenHash(current: [UInt8](repeating: 1, count: 32)))
     #expect(try store.transact(at: begin) { set in book.admit(device, in: &set) } == nil)
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
     try book.countWrong(check(ip: "192.0.2.1", fictional: true), at: begin, in: store)
@@ -159,8 +159,8 @@ import Testing
 
   @Test func `Counts made under the former pepper still count`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
-    let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
-    let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
+    let before = RateLimits(limits: Limits(), subjects: LimitSubjects(current: old))
+    let after = RateLimits(limits: Limits(), subjects: LimitSubjects(current: new, previous: old))
     for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin, in: store) == nil) }
     // Both count together, and new ones under the new name alone.
     let stored = store.counts
@@ -172,8 +172,8 @@ import Testing
 
   @Test func `Counts made under the former pepper by a clock that was ahead count as of now`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
-    let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
-    let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
+    let before = RateLimits(limits: Limits(), subjects: LimitSubjects(current: old))
+    let after = RateLimits(limits: Limits(), subjects: LimitSubjects(current: new, previous: old))
     for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin + .seconds(1800), in: store) == nil) }
     #expect(try after.admitCheck(check(), at: begin, in: store) == nil)
     let refusal = try after.admitCheck(check(), at: begin, in: store)

@@ -88,7 +88,7 @@ extension LimitCounter {
 
 extension RateLimits {
   init(_ limits: Limits) throws {
-    self.init(limits, subjects: LimitSubjects(current: try Pepper([UInt8](repeating: 7, count: 32))))
+    self.init(limits: limits, subjects: LimitSubjects(current: try Pepper([UInt8](repeating: 7, count: 32))))
   }
 
   func admit(_ send: LimitedSend, at now: UnixTime, in store: MemoryUsage) throws -> LimitRefusal? {

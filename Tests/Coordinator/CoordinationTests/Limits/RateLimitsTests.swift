@@ -225,8 +225,8 @@ import Testing
 
   @Test func `A forgotten number has its limits anew, and nothing of it is left under either name`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
-    let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
-    let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
+    let before = RateLimits(limits: Limits(), subjects: LimitSubjects(current: old))
+    let after = RateLimits(limits: Limits(), subjects: LimitSubjects(current: new, previous: old))
     for _ in 0..<4 { #expect(try before.admit(send(), at: begin, in: store) == nil) }
     #expect(try after.admit(send(), at: begin, in: store) == nil)
     #expect(try after.refusal(of: send(), at: begin, in: store)?.limit == .sendsPerNumberPer10Minutes)

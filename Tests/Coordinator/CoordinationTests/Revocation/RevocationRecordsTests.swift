@@ -11,8 +11,8 @@ import Testing
 @Suite struct RevocationRecordsTests {
   private let now = UnixTime(seconds: 1_000_000)
   private let policy = RevocationPolicy()
-  private let token = TokenHash([UInt8](repeating: 1, count: 32))
-  private var records: RevocationRecords { RevocationRecords(policy) }
+  private let token = TokenHash(current: [UInt8](repeating: 1, count: 32))
+  private var records: RevocationRecords { RevocationRecords(policy: policy) }
 
   private func revocation(
     _ id: String, _ token: TokenHash? = nil, notice: StartRevocation.Notice? = nil
@@ -107,7 +107,7 @@ import Testing
     throws
   {
     let store = MemoryUsage()
-    let later = TokenHash([UInt8](repeating: 2, count: 32), earlier: token.current)
+    let later = TokenHash(current: [UInt8](repeating: 2, count: 32), earlier: token.current)
     try add(revocation("1"), of: token, to: store)
     #expect(try found(later, in: store)?.id == "1")
     try add(revocation("2", later), of: later, to: store)
@@ -130,7 +130,7 @@ import Testing
       previous: try previous.map { try Pepper([UInt8](repeating: $0, count: 32)) })
     let keys = try KeyRing(sealing: SymmetricKey(id: "k", bytes: [UInt8](repeating: 3, count: 32)))
     return RevocationFlow(
-      rules, hashes: hashes, keys: keys, limits: RateLimits(Limits(), subjects: hashes.subjects),
+      rules, hashes: hashes, keys: keys, limits: RateLimits(limits: Limits(), subjects: hashes.subjects),
       metrics: CoordinatorMetrics(MetricsRegistry()))
   }
 
