@@ -2,11 +2,11 @@ import JobEngine
 import ServiceRuntime
 
 /// The section `bulk`: whether the worker takes messages that can wait, and their share of the lanes.
-public struct BulkSettings: Sendable, Hashable {
+struct BulkSettings: Sendable, Hashable {
   /// Share of each lane's concurrency and rate, above 0 and below 1.
-  public let share: Double
+  let share: Double
   /// Number of jobs taken from the queue ahead.
-  public let prefetch: Int
+  let prefetch: Int
 
   /// Codes keep at least half of each lane.
   static let maxShare = 0.5

@@ -1,12 +1,12 @@
-public import JobEngine
+import JobEngine
 import NumberRules
 import ServiceRuntime
 
 /// One entry of `lanes`: settings that all workers have in common, and those for SMS.
-public struct SMSLaneSettings: Sendable {
+struct SMSLaneSettings: Sendable {
   let common: LaneSettings<any SMSProvider>
   /// Rules for the messages that take the lane.
-  public let rules: RouteRules
+  let rules: RouteRules
   /// Whether a job that pins the lane gets it although the rules do not let it through.
   let allowsPinned: Bool
   let nationalShiftTables: Bool
@@ -14,7 +14,7 @@ public struct SMSLaneSettings: Sendable {
   let transliterate: Bool
 
   /// Settings for the engine: name, slots, rate, breaker.
-  public var lane: LaneConfiguration { common.lane }
+  var lane: LaneConfiguration { common.lane }
 
   var provider: (any SMSProvider)? { common.provider }
 

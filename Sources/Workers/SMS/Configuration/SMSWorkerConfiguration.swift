@@ -1,45 +1,45 @@
-public import JobEngine
+import JobEngine
 import NumberRules
 import PhoneNumbers
-public import ServiceRuntime
+import ServiceRuntime
 
 /// Configuration of an `sms-worker`. `Config/sms-worker.json5` explains every key.
-public struct SMSWorkerConfiguration: ProcessConfiguration {
+struct SMSWorkerConfiguration: ProcessConfiguration {
   /// Broker, logs, HTTP, keys, stop.
-  public let common: CommonConfiguration
+  let common: CommonConfiguration
   /// Prefetch, ledger, repetitions.
-  public let worker: WorkerSettings
+  let worker: WorkerSettings
   /// Texts of the messages.
-  public let templates: TemplateSettings
+  let templates: TemplateSettings
   /// Limits of one message.
-  public let limits: SMSLimits
+  let limits: SMSLimits
   /// Rules for the numbers that get messages.
-  public let recipients: RecipientRules
+  let recipients: RecipientRules
   /// Minimum time until the deadline. With less nothing is sent, because it would arrive too late.
-  public let minValidity: Duration
+  let minValidity: Duration
   let tables: ProviderTables
   let reports: ReportSettings
   /// `nil` if no lane has `transliterate`, or if the table has a problem, which is reported.
   let transliteration: Transliteration?
   /// Share of messages that can wait. `nil` if the worker takes none.
-  public let bulk: BulkSettings?
+  let bulk: BulkSettings?
   /// Lanes in the order in which they are tried.
-  public let lanes: [SMSLaneSettings]
+  let lanes: [SMSLaneSettings]
 
   /// Names of the lanes whose delivery reports name a message by the provider's own ID alone.
-  public var lanesMatchedByReference: Set<String> {
+  var lanesMatchedByReference: Set<String> {
     Set(lanes.filter { $0.provider?.reportsOnItsOwnConnection == true }.map(\.lane.name))
   }
 
   /// Each has connections and metrics of its own.
   static let maxLanes = 32
 
-  public init(_ section: ConfigurationSection) { self.init(section, providers: SMSProviders.all) }
+  init(_ section: ConfigurationSection) { self.init(section, providers: SMSProviders.all) }
 
   /// - Parameters:
   ///   - section: top of the configuration.
   ///   - providers: registry of the providers that lanes can be configured for.
-  public init(_ section: ConfigurationSection, providers: [any SMSProvider.Type]) {
+  init(_ section: ConfigurationSection, providers: [any SMSProvider.Type]) {
     common = CommonConfiguration(section, defaultHTTPPort: 8081)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "sms-ledger.sqlite")

@@ -2,13 +2,13 @@ import JobEngine
 import ServiceRuntime
 
 /// The section `templates`.
-public struct TemplateSettings: Sendable {
+struct TemplateSettings: Sendable {
   /// Directory of the files `<language>.json`.
-  public let directory: String
+  let directory: String
   /// Fallback language.
-  public let defaultLanguage: String
+  let defaultLanguage: String
   /// App name for jobs without one.
-  public let appName: String?
+  let appName: String?
   /// `nil` if one has a problem, which is reported.
   let templates: SMSTemplates?
 

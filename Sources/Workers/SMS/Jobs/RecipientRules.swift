@@ -1,18 +1,13 @@
 import JobEngine
-public import PhoneNumbers
+import PhoneNumbers
 
 /// Rules for the numbers that this worker sends to. They apply to every job: those of other services bypass the
 /// coordinator's rules.
-public struct RecipientRules: Sendable {
+struct RecipientRules: Sendable {
   /// Allowed regions and refused types of number.
-  public var regions: RegionRules
+  var regions: RegionRules
   /// Facts that are newer than the library's metadata.
-  public var overrides: NumberOverrides
-
-  public init(regions: RegionRules, overrides: NumberOverrides = .none) {
-    self.regions = regions
-    self.overrides = overrides
-  }
+  var overrides = NumberOverrides.none
 
   /// A number has to be in E.164 (`+` and 7 to 15 digits, ITU-T E.164, 6.2.1), with an existing country code, and not
   /// too short for it. Numbering plans grow faster than a machine's tables, so other lengths are left to the provider,

@@ -99,22 +99,14 @@ struct SMSComposer: Sendable {
 }
 
 /// Limits of one message.
-public struct SMSLimits: Sendable, Hashable {
+struct SMSLimits: Sendable, Hashable {
   /// Maximum length of a text, in characters as providers count them (UTF-16 code units).
-  public var maxTextLength: Int
+  var maxTextLength = maxTextLengthOfProviders
   /// Maximum number of segments, each of which is billed.
-  public var maxSegments: Int
+  var maxSegments = 10
   /// Whether a job's own text may end with a line that binds a code to a domain (`@example.com #482913`).
-  public var allowsDomainBoundCodes: Bool
+  var allowsDomainBoundCodes = false
 
   /// Twilio's limit of `Body`. Other providers do not take longer texts either.
-  public static let maxTextLengthOfProviders = 1600
-
-  public init(
-    maxTextLength: Int = maxTextLengthOfProviders, maxSegments: Int = 10, allowsDomainBoundCodes: Bool = false
-  ) {
-    self.maxTextLength = maxTextLength
-    self.maxSegments = maxSegments
-    self.allowsDomainBoundCodes = allowsDomainBoundCodes
-  }
+  static let maxTextLengthOfProviders = 1600
 }

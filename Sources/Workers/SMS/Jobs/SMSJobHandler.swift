@@ -1,15 +1,15 @@
-public import CountersignCryptography
-public import CountersignMessages
+import CountersignCryptography
+import CountersignMessages
 import CountersignTelemetry
-public import JobEngine
+import JobEngine
 
 /// Turns an `sms.dispatch` job into an SMS and hands it to a lane.
 ///
 /// A job with a wrong recipient, text or template is `refused`, which its result reports. A job that breaks the message
 /// contract (a sealed code of another message) is `invalid`, and becomes a dead letter.
-public struct SMSJobHandler: JobHandler {
-  public typealias Body = SMSDispatchJob
-  public typealias Job = OutgoingSMS
+struct SMSJobHandler: JobHandler {
+  typealias Body = SMSDispatchJob
+  typealias Job = OutgoingSMS
 
   /// Routes in the order in which they are tried.
   private let routes: [LaneRoute]
@@ -22,12 +22,8 @@ public struct SMSJobHandler: JobHandler {
 
   /// - Parameters:
   ///   - routes: routes in the order in which they are tried; the names of their lanes differ.
-  ///   - recipients: rules for the numbers that get messages.
-  ///   - templates: texts of the messages.
   ///   - keys: opens sealed codes; with an empty one a sealed code is a dead letter.
-  ///   - limits: limits of one message.
-  ///   - appName: app name for jobs without one.
-  public init(
+  init(
     routes: [LaneRoute], recipients: RecipientRules, templates: SMSTemplates, keys: KeyRing,
     limits: SMSLimits = SMSLimits(), appName: String? = nil
   ) {
@@ -40,7 +36,7 @@ public struct SMSJobHandler: JobHandler {
     self.composer = SMSComposer(templates: templates, keys: keys, limits: limits, appName: appName)
   }
 
-  public func prepare(_ body: SMSDispatchJob, of message: JobMessage) -> Preparation<OutgoingSMS> {
+  func prepare(_ body: SMSDispatchJob, of message: JobMessage) -> Preparation<OutgoingSMS> {
     let region: String
     switch recipients.judge(body.to) {
     case .allowed(let found): region = found
@@ -102,7 +98,7 @@ public struct SMSJobHandler: JobHandler {
     return Reason("UNKNOWN_LANE", "This worker has no lane with the name that the job asks for; it has: \(known).")
   }
 
-  public func perform(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification {
+  func perform(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification {
     guard let lane = lanes[lane] else {
       return .retry(Reason("UNKNOWN_LANE", "This worker has no such lane."))
     }
@@ -111,11 +107,11 @@ public struct SMSJobHandler: JobHandler {
     return await lane.send(shortened, attempt).adding(shortened.text.extras)
   }
 
-  public func lookUp(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification? {
+  func lookUp(_ job: OutgoingSMS, on lane: String, _ attempt: JobAttempt) async -> Classification? {
     await lanes[lane]?.lookUp(job, attempt)
   }
 
-  public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
+  func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
 }
 
 extension SMSText {

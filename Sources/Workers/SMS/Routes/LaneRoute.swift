@@ -1,13 +1,13 @@
 /// A lane with the rules for the messages that take it, and for the changes it may make to their texts.
-public struct LaneRoute: Sendable {
-  public let lane: any SMSLane
-  public let rules: RouteRules
+struct LaneRoute: Sendable {
+  let lane: any SMSLane
+  let rules: RouteRules
   /// Changes to a text that takes several segments.
-  public let text: TextOptions
+  let text: TextOptions
   /// Whether a job that asks for this lane by its name gets it although the rules do not let it through.
-  public let allowsPinned: Bool
+  let allowsPinned: Bool
 
-  public init(
+  init(
     _ lane: any SMSLane, rules: RouteRules = RouteRules(), text: TextOptions = .none, allowsPinned: Bool = false
   ) {
     self.lane = lane
@@ -16,28 +16,28 @@ public struct LaneRoute: Sendable {
     self.allowsPinned = allowsPinned
   }
 
-  public init(_ lane: any SMSLane, regions: Set<String>) {
+  init(_ lane: any SMSLane, regions: Set<String>) {
     self.init(lane, rules: RouteRules(regions: regions))
   }
 }
 
 /// Rules for the messages of a lane. An empty rule lets everything through; a message has to pass all of them.
-public struct RouteRules: Sendable, Hashable {
+struct RouteRules: Sendable, Hashable {
   /// Regions (ISO 3166-1 alpha-2) of the numbers.
-  public var regions: Set<String>
+  var regions: Set<String>
   /// Prefixes of the numbers, in E.164: `+49`, `+49151`.
-  public var prefixes: [String]
+  var prefixes: [String]
   /// Apps that jobs name.
-  public var apps: Set<String>
+  var apps: Set<String>
   /// Share among neighboring lanes with a weight. `nil`: the lane keeps its place.
-  public var weight: Double?
+  var weight: Double?
 
   /// - Parameters:
   ///   - regions: ISO 3166-1 alpha-2; empty: all.
   ///   - prefixes: prefixes of numbers in E.164; empty: all.
   ///   - apps: names of apps as in the jobs; empty: all, and jobs without one.
   ///   - weight: more than 0.
-  public init(
+  init(
     regions: Set<String> = [], prefixes: [String] = [], apps: Set<String> = [], weight: Double? = nil
   ) {
     precondition(weight ?? 1 > 0, "A weight is more than 0.")

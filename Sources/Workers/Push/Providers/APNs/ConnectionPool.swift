@@ -31,20 +31,19 @@ final class ConnectionPool: Sendable {
 
   /// Each lease is given back once.
   func take() throws(TransportError) -> Lease {
-    let result: Result<Lease, TransportError> = state.withLock { state in
-      guard !state.isClosed else { return .failure(Self.closed) }
+    try state.withLock { state throws(TransportError) in
+      guard !state.isClosed else { throw Self.closed }
       let (id, isNew) = state.selector.take()
-      if !isNew, let connection = state.connections[id] { return .success(Lease(id: id, connection: connection)) }
+      if !isNew, let connection = state.connections[id] { return Lease(id: id, connection: connection) }
       do throws(TransportError) {
         let connection = try open()
         state.connections[id] = connection
-        return .success(Lease(id: id, connection: connection))
+        return Lease(id: id, connection: connection)
       } catch {
         _ = state.selector.give(back: id, .useless, now: MonotonicTime(nanoseconds: 0))
-        return .failure(error)
+        throw error
       }
     }
-    return try result.get()
   }
 
   func give(back lease: Lease, _ report: ConnectionSelector.Report, now: MonotonicTime) async {

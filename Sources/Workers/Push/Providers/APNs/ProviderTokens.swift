@@ -38,17 +38,12 @@ final class ProviderTokens: Sendable {
 
   func current(now: UnixTime) throws(JOSEError) -> ProviderToken {
     // Signed inside the lock, so that concurrent callers get the same one.
-    let result: Result<ProviderToken, JOSEError> = state.withLock { state in
-      if let token = state.token, !isDue(token, now) { return .success(token) }
-      do throws(JOSEError) {
-        let token = ProviderToken(text: Secret(try sign(now)), issuedAt: now)
-        state = (token, state.made + 1)
-        return .success(token)
-      } catch {
-        return .failure(error)
-      }
+    try state.withLock { state throws(JOSEError) in
+      if let token = state.token, !isDue(token, now) { return token }
+      let token = ProviderToken(text: Secret(try sign(now)), issuedAt: now)
+      state = (token, state.made + 1)
+      return token
     }
-    return try result.get()
   }
 
   func markExpired(_ token: ProviderToken, now: UnixTime) -> Verdict {

@@ -25,21 +25,14 @@ final class ClientSecret: Sendable {
 
   func current(now: UnixTime) throws(JOSEError) -> Secret {
     // Signed inside the lock, so that concurrent callers get the same one.
-    let result: Result<Secret, JOSEError> = state.withLock { state in
+    try state.withLock { state throws(JOSEError) in
       // A clock that was set back leaves a secret from the future.
-      if let signed = state, now >= signed.issuedAt, now - signed.issuedAt < Self.life / 2 {
-        return .success(signed.text)
-      }
-      do throws(JOSEError) {
-        let text = try AppleClientSecret.sign(teamID: teamID, clientID: clientID, issuedAt: now.seconds, with: key)
-        let signed = Signed(text: Secret(text), issuedAt: now)
-        state = signed
-        return .success(signed.text)
-      } catch {
-        return .failure(error)
-      }
+      if let signed = state, now >= signed.issuedAt, now - signed.issuedAt < Self.life / 2 { return signed.text }
+      let text = try AppleClientSecret.sign(teamID: teamID, clientID: clientID, issuedAt: now.seconds, with: key)
+      let signed = Signed(text: Secret(text), issuedAt: now)
+      state = signed
+      return signed.text
     }
-    return try result.get()
   }
 
   func discard() { state.withLock { $0 = nil } }

@@ -43,7 +43,7 @@ struct AWSLane: HTTPLane {
     }
     let body = Body(
       destinationPhoneNumber: message.to, originationIdentity: configuration.from, messageBody: message.text.text,
-      messageType: configuration.messageType.rawValue, timeToLive: seconds,
+      messageType: configuration.messageType.rawValue.uppercased(), timeToLive: seconds,
       configurationSetName: configuration.configurationSet,
       protectConfigurationID: configuration.protectConfigurationID,
       maxPrice: configuration.maxPrice, context: Self.labels(attempt.jobID))

@@ -21,8 +21,8 @@ struct AWSProvider: SMSProvider {
     var configuration = AWSConfiguration(
       baseURL: baseURL,
       from: section.string("originationIdentity", "A number, a sender ID or a pool, as its ID or its ARN."))
-    configuration.messageType =
-      section.word("messageType", default: Kind.transactional, "The type of message, for carriers.").messageType
+    configuration.messageType = section.word(
+      "messageType", default: .transactional, "The type of message, for carriers.")
     configuration.configurationSet = section.optionalString(
       "configurationSet", "The configuration set, which says where events go.")
     configuration.protectConfigurationID = section.optionalString(
@@ -35,17 +35,6 @@ struct AWSProvider: SMSProvider {
 
   func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
     SMSProviderLane(AWSLane(context: context, configuration: configuration, signer: signer))
-  }
-
-  private enum Kind: String, CaseIterable, Sendable {
-    case transactional, promotional
-
-    var messageType: AWSConfiguration.MessageType {
-      switch self {
-      case .transactional: .transactional
-      case .promotional: .promotional
-      }
-    }
   }
 
   private static func check(
@@ -77,8 +66,7 @@ struct AWSProvider: SMSProvider {
 struct AWSConfiguration: Sendable, Hashable {
   /// Decides how carriers treat the messages.
   enum MessageType: String, Sendable, CaseIterable {
-    case transactional = "TRANSACTIONAL"
-    case promotional = "PROMOTIONAL"
+    case transactional, promotional
   }
 
   /// In seconds.

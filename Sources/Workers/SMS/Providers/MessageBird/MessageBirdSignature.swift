@@ -11,9 +11,7 @@ struct MessageBirdSignature: Sendable {
   /// As in MessageBird's own libraries (python-rest-api, `request_validator.py`).
   private static let leeway: Duration = .seconds(1)
 
-  private let signingKey: Secret
-
-  init(signingKey: Secret) { self.signingKey = signingKey }
+  let signingKey: Secret
 
   func check(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReportRefusal) {
     guard let token = request.headers[Self.header] else { throw .forged }

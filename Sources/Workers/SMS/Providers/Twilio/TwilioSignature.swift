@@ -6,9 +6,7 @@ import CountersignTelemetry
 /// (https://www.twilio.com/docs/usage/security#validating-requests): base64 of an HMAC-SHA1 under the auth token, over
 /// the address and all fields in the order of their names.
 struct TwilioSignature: Sendable {
-  private let authToken: Secret
-
-  init(authToken: Secret) { self.authToken = authToken }
+  let authToken: Secret
 
   /// Twilio signs the address with the port or without it, inconsistently (twilio-python, `RequestValidator`), so both
   /// forms are accepted.

@@ -27,15 +27,9 @@ struct VonageSignature: Sendable {
   private static let bearer = "Bearer "
   private static let issuer = "Vonage"
 
-  private let apiKey: String
-  private let secret: Secret
-  private let method: Method
-
-  init(apiKey: String, secret: Secret, method: Method) {
-    self.apiKey = apiKey
-    self.secret = secret
-    self.method = method
-  }
+  let apiKey: String
+  let secret: Secret
+  let method: Method
 
   func check(_ request: HTTPServerRequest, _ fields: [(name: String, value: String)], now: UnixTime)
     throws(ReportRefusal)
