@@ -171,14 +171,15 @@ struct Upkeep: Sendable {
   private static func again(
     _ record: Record, _ webhook: Webhook, _ replay: Webhook.Replay, in set: inout WorkingSet
   ) throws(StoreError) {
-    let event = try QueuedEvent(record)
+    var event = try QueuedEvent(record)
     guard let deliveredAt = event.deliveredAt, deliveredAt >= replay.since, deliveredAt < replay.until else { return }
     let lane = try Lane.place(of: record.id, webhook).lane
     var place = try Lane.find(lane, in: set) ?? Lane()
     let number = place.append(at: set.now)
     try set.remove(record.id)
     try Backlog.delivered.add(-1, webhook, in: &set)
-    try QueuedEvent(again: event, at: set.now).store(number, in: lane, of: webhook, in: &set)
+    (event.queuedAt, event.deliveredAt) = (set.now, nil)
+    try event.store(number, in: lane, of: webhook, in: &set)
     try place.store(as: lane, in: &set)
     try Backlog.waiting.add(1, webhook, in: &set)
   }

@@ -49,14 +49,6 @@ struct Webhook: Sendable, Hashable {
   private(set) var lastFailure: String?
   var replay: Replay?
 
-  init(_ id: RecordID, url: String, patterns: [EventPattern], sealedSecret: String, at createdAt: UnixTime) {
-    self.id = id
-    self.url = url
-    self.patterns = patterns
-    self.sealedSecret = sealedSecret
-    self.createdAt = createdAt
-  }
-
   func takes(_ type: MessageType) -> Bool { state == .enabled && patterns.contains { $0.matches(type) } }
 
   // MARK: Its other records
@@ -94,9 +86,7 @@ struct Webhook: Sendable, Hashable {
 
   /// Those that are not being removed, and those that are.
   static func all(in set: WorkingSet) throws(StoreError) -> [Webhook] {
-    var webhooks: [Webhook] = []
-    for record in try set.group(group()).records { webhooks.append(try Webhook(record)) }
-    return webhooks
+    try set.each(set.group(group()).records) { record throws(StoreError) in try Webhook(record) }
   }
 
   /// - Parameter id: from outside: it may be no ID at all.

@@ -8,11 +8,7 @@ struct WebhookSecrets: Sendable {
   static let length = 32
   private static let prefix = "whsec_"
 
-  private let ring: KeyRing
-
-  init(_ ring: KeyRing) {
-    self.ring = ring
-  }
+  let ring: KeyRing
 
   /// `nil` without a key that seals.
   func seal(_ secret: [UInt8], of webhook: String) -> String? {

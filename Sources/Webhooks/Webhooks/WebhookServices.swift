@@ -24,7 +24,7 @@ public enum WebhookServices {
     }
     let services = try await EngineServices.open(configuration.service, configuration.engine, context)
     let parts = WebhookParts(
-      rules: configuration.rules, secrets: WebhookSecrets(keys), metrics: WebhookMetrics(context.metrics),
+      rules: configuration.rules, secrets: WebhookSecrets(ring: keys), metrics: WebhookMetrics(context.metrics),
       clock: services.clock, logger: context.logger, wakes: Wakes())
     let engine = try await services.begin(
       FlowRegistry([WebhookFlow(parts: parts)]), EngineMetrics(context.metrics, of: "webhooks"))

@@ -81,7 +81,7 @@ import Testing
       try await bench.upkeep()
       #expect(try await webhooks().first?.sealedSecret == before)
       let rotated = try KeyRing.rotate(jwkSet: Array(bench.keySet.utf8), kid: "k2")
-      let secrets = WebhookSecrets(try KeyRing(jwkSet: Array(rotated.utf8)))
+      let secrets = WebhookSecrets(ring: try KeyRing(jwkSet: Array(rotated.utf8)))
       let parts = WebhookParts(
         rules: bench.parts.rules, secrets: secrets, metrics: bench.parts.metrics, clock: bench.clock,
         logger: bench.parts.logger, wakes: Wakes())

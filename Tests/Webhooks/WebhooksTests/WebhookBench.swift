@@ -25,7 +25,7 @@ final class WebhookBench: EngineBench {
     var rules = WebhookRules()
     rules.allowed.networks = [try #require(AddressRange("127.0.0.0/8"))]
     parts = WebhookParts(
-      rules: rules, secrets: WebhookSecrets(keys), metrics: WebhookMetrics(metrics), clock: clock, logger: logger,
+      rules: rules, secrets: WebhookSecrets(ring: keys), metrics: WebhookMetrics(metrics), clock: clock, logger: logger,
       wakes: Wakes())
     super.init(
       EngineContext(

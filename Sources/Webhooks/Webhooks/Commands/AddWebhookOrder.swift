@@ -43,7 +43,7 @@ struct AddWebhookOrder: CommandOrder {
     guard let id = Webhook.newID(id), let sealed = secrets.seal(secret, of: id.text) else {
       throw StoreError(.content, "the secret of a webhook cannot be sealed: webhookKeysFile has no key")
     }
-    let webhook = Webhook(id, url: command.url, patterns: patterns, sealedSecret: sealed, at: set.now)
+    let webhook = Webhook(id: id, url: command.url, patterns: patterns, sealedSecret: sealed, createdAt: set.now)
     try webhook.store(isNew: true, in: &set)
     return try answer(webhook, secret)
   }

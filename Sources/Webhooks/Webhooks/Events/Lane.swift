@@ -30,8 +30,6 @@ struct Lane: Sendable, Hashable {
   /// Time from which the first event may be claimed. `nil` while there is none.
   private(set) var dueAt: UnixTime?
 
-  init() {}
-
   /// Adds an event.
   /// - Returns: its number.
   mutating func append(at now: UnixTime) -> Int {

@@ -19,7 +19,7 @@ struct QueuedEvent: Sendable, Hashable {
   /// The event's own body, a JSON object.
   let data: [UInt8]
   /// Time from which it waits.
-  let queuedAt: UnixTime
+  var queuedAt: UnixTime
   var deliveredAt: UnixTime?
 
   init(_ event: ReceivedEvent, at now: UnixTime) {
@@ -27,15 +27,6 @@ struct QueuedEvent: Sendable, Hashable {
     type = event.type.name
     happenedAt = event.happenedAt ?? now
     data = event.body
-    queuedAt = now
-  }
-
-  /// The same event, to be delivered once more.
-  init(again event: QueuedEvent, at now: UnixTime) {
-    messageID = event.messageID
-    type = event.type
-    happenedAt = event.happenedAt
-    data = event.data
     queuedAt = now
   }
 
