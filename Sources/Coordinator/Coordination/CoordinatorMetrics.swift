@@ -42,9 +42,11 @@ struct CoordinatorMetrics: Sendable {
     beginAtZero()
   }
 
-  /// Makes the series that alerts watch before the first refusal and the first wrong code: `increase()` of Prometheus
-  /// takes the first value of a series for its beginning and so misses what a series begins with.
+  /// Makes the series that alerts watch before their first event: `increase()` of Prometheus takes the first value of a
+  /// series for its beginning and so misses what a series begins with. Without a series of approvals no share of codes
+  /// would be too low.
   private func beginAtZero() {
+    for event in VerificationAction.Announcement.allCases { _ = verifications.with(event.rawValue) }
     for limit in Limit.refusing { _ = limited.with(limit.label) }
     for number in [Self.realNumber, Self.fictionalNumber] {
       _ = wrongCodes.with(number)

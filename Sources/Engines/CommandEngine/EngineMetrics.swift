@@ -68,6 +68,9 @@ public struct EngineMetrics: Sendable {
     for part in registry.tasks.map(\.part) + registry.dueRecords.map(\.part) + MaintenancePart.own {
       _ = maintenanceFailures.with(part.rawValue)
     }
+    for command in registry.commandKinds.map(\.type.name) + [CommandLabel.unknown] {
+      _ = commands.with(command, APIErrorCode.internalError.rawValue)
+    }
   }
 
   func count(_ label: CommandLabel, took: Duration) {

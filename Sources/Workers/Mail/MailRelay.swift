@@ -27,7 +27,8 @@ public struct MailRelay: Sendable {
       throw WorkerError(.invalidConfiguration, "providersDirectory: \(ReplyTable.file) has problems")
     }
     let signer = try Self.signer()
-    let (writer, counts) = (MailWriter(signer: signer), SMTPMetrics(metrics))
+    let writer = MailWriter(signer: signer)
+    let counts = SMTPMetrics(metrics, lanes: configuration.lanes.map(\.lane.name), table)
     var ways: [SMTPLane] = []
     for entry in configuration.lanes {
       guard let client = try entry.provider?.client(entry) else {

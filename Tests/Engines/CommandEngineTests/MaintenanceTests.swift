@@ -74,6 +74,9 @@ struct MaintenanceTests {
     for part in ["end_notes", "publish_leftovers", "measure"] {
       #expect(bench.metric("countersign_maintenance_failures_total{part=\"\(part)\"}") == 0)
     }
+    for command in ["note.put", "unknown"] {
+      #expect(bench.metric("countersign_commands_total{command=\"\(command)\",code=\"INTERNAL_ERROR\"}") == 0)
+    }
   }
 
   @Test(arguments: stores)

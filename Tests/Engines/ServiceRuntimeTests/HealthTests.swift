@@ -25,7 +25,11 @@ import Testing
     let configuration = try Listener.load(
       file: nil, environment: ["COUNTERSIGN_HTTP_PORT": "0", "COUNTERSIGN_BROKER_URL": "amqp://localhost"]
     ).content.common
-    let service = try HealthService(configuration.http, health: HealthRegistry(), metrics: MetricsRegistry())
+    let metrics = MetricsRegistry()
+    let service = try HealthService(configuration.http, health: HealthRegistry(), metrics: metrics)
+    for reason in ["client", "late"] {
+      #expect(metrics.render().contains(#"turned_away_total{listener="http",reason="\#(reason)"} 0"#))
+    }
     let url = "http://127.0.0.1:\(service.port)"
     let client = try HTTPClient()
     func status(_ method: String, _ path: String, _ body: [UInt8]? = nil) async throws -> Int {

@@ -135,6 +135,8 @@ import Testing
     let metrics = gateway.metrics.render()
     #expect(metrics.contains(#"countersign_gateway_requests_total{call="signUp",status="200"} 1"#))
     #expect(metrics.contains(#"countersign_gateway_requests_total{call="unknown",status="404"} 1"#))
+    // An alert must see the first.
+    #expect(metrics.contains(#"countersign_gateway_requests_total{call="signUp",status="503"} 0"#))
     #expect(metrics.contains(#"countersign_gateway_requests_in_flight{class="accounts"} 0"#))
     #expect(gateway.log.text.contains("signUp"))
     for text in [metrics, gateway.log.text] {

@@ -32,7 +32,7 @@ import Testing
       lanes: [
         SMTPLane(
           name: "a", submitter: submitter, writer: MailWriter(signer: signer), table: try Shipped.table(),
-          metrics: SMTPMetrics(MetricsRegistry()))
+          metrics: SMTPMetrics(MetricsRegistry(), lanes: ["a"], try Shipped.table()))
       ],
       policy: MailPolicy(
         senders: try senders ?? [.example(signer: signer)], relay: relay,

@@ -105,7 +105,9 @@ struct DeadReason: Sendable, Hashable {
 }
 
 struct CommandLabel: Sendable, Hashable {
-  /// `verification.start`, or `unknown`.
+  static let unknown = "unknown"
+
+  /// `verification.start`, or ``unknown``.
   var command: String
   /// `OK`, or the code of the error.
   var code: String

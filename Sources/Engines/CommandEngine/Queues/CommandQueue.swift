@@ -207,7 +207,7 @@ struct CommandQueue: BatchQueue {
       reply: message.answerAddress(for: sender(of: message)).map {
         SharedMessage(.reply(CommandAnswer(error), to: $0, envelope, at: now))
       },
-      label: CommandLabel(command: "unknown", code: error.code.rawValue))
+      label: CommandLabel(command: CommandLabel.unknown, code: error.code.rawValue))
   }
 }
 

@@ -28,6 +28,8 @@ public final class HTTPListener: Sendable {
       "countersign_http_turned_away_total",
       "Connections that were closed because one client had too many, or a request took too long to arrive: client, late.",
       labels: ["listener", "reason"])
+    // An alert must see the first.
+    for reason in HTTPServerTurnedAway.allCases { _ = turnedAway.with(section, reason.rawValue) }
     do {
       server = try HTTPServer(
         host: address.host, port: address.port, maxBodyBytes: maxBodyBytes, limits: limits,

@@ -25,7 +25,9 @@ final class GatewayEndpoint: Sendable {
     answerTime: Duration = CallLimits.answerTime, clock: any MonotonicClock, metrics: GatewayMetrics, logger: Logger
   ) {
     // Outside development mode their addresses do not exist.
-    router = CallRouter(routes.filter { rules.isDevelopment || $0.access != .development })
+    let routes = routes.filter { rules.isDevelopment || $0.access != .development }
+    for route in routes { metrics.begin(route.name) }
+    router = CallRouter(routes)
     reader = CallReader(rules: rules, proxies: proxies)
     places = CallPlaces(perClass: maxInFlight, metrics: metrics)
     isDevelopment = rules.isDevelopment

@@ -37,6 +37,11 @@ struct GatewayMetrics: Sendable {
     }
   }
 
+  /// Makes the series of failures of a call, the first of which an alert must see.
+  func begin(_ call: String) {
+    for status in ["500", "503"] { _ = requests.with(call, status) }
+  }
+
   func countRequest(_ call: String, status: Int, _ time: Duration) {
     requests.with(call, String(status)).increment()
     seconds.with(call).observe(time.fractionalSeconds)

@@ -39,6 +39,14 @@ import Testing
     #expect(fetches == 2)
   }
 
+  @Test func `Fetches and failures are counted from 0, so that an alert sees the first`() {
+    for outcome in ["ok", "unreachable", "status", "unreadable"] {
+      for provider in ["apple.com", "oidc"] {
+        #expect(bench.metrics.render().contains(#"{provider="\#(provider)",outcome="\#(outcome)"} 0"#))
+      }
+    }
+  }
+
   @Test(arguments: [
     ("max-age=1", 60), ("max-age=999999999", 86_400), ("no-store", 60), ("max-age=x", 3600), ("", 3600),
     ("max-age=99999999999999999999", 3600),

@@ -16,8 +16,9 @@ final class IssuerKeys: Sendable {
     _ context: ProviderContext
   ) {
     self.provider = provider
-    let fetch = KeyFetch(
-      provider: provider, label: label ?? provider, url: url, algorithms: algorithms, context: context)
+    let label = label ?? provider
+    context.metrics.beginKeyFetches(of: label)
+    let fetch = KeyFetch(provider: provider, label: label, url: url, algorithms: algorithms, context: context)
     keys = FetchedFacts(context.clock) { await fetch.fetch(known: $0, hasFailed: $1) }
   }
 

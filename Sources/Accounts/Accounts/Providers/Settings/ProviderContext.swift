@@ -56,5 +56,12 @@ struct ProviderMetrics: Sendable {
       "countersign_provider_discoveries_total",
       "Fetches of the documents of OpenID Connect issuers: ok, unreachable, status (another than 200), unreadable.",
       labels: ["outcome"])
+    // The keys of projects' own providers are fetched when they are needed first.
+    beginKeyFetches(of: Self.openID)
+  }
+
+  /// An alert must see the first.
+  func beginKeyFetches(of label: String) {
+    for outcome in ["ok", "unreachable", "status", "unreadable"] { _ = keyFetches.with(label, outcome) }
   }
 }

@@ -64,6 +64,9 @@ struct ReplyTable: Sendable {
     return nil
   }
 
+  /// Reasons of the rows that take a lane down.
+  var laneDownReasons: Set<String> { Set(rules.filter { $0.class == .laneDown }.map(\.reason)) }
+
   /// Without one, its class follows from the first digit.
   func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
     // Servers break sentences into lines at any place.

@@ -137,11 +137,15 @@ extension String {
 struct SMTPMetrics: Sendable {
   private let downgraded: MetricFamily<Counter>
 
-  init(_ registry: MetricsRegistry) {
+  init(_ registry: MetricsRegistry, lanes: [String], _ table: ReplyTable) {
     downgraded = registry.counter(
       "countersign_mail_replies_downgraded_total",
       "Replies that blame this sender but take no lane down, because the recipient's own server may have sent them.",
       labels: ["lane", "reason"])
+    // An alert must see the first.
+    for lane in lanes {
+      for reason in table.laneDownReasons { _ = downgraded.with(lane, reason) }
+    }
   }
 
   func downgraded(lane: String, reason: String) { downgraded.with(lane, reason).increment() }
