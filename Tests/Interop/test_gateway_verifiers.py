@@ -207,8 +207,26 @@ echo json_encode(array_map(function ($token) {
     }
 }, json_decode(stream_get_contents(STDIN), true)));
 """),
+    Page("java", ["java", "-cp", ":".join(f"/usr/share/java/jackson-{name}.jar" for name in ["core", "databind", "annotations"])],
+         "Verify.java", head="""
+import com.fasterxml.jackson.core.type.TypeReference; import com.fasterxml.jackson.databind.*;
+import java.io.ByteArrayInputStream; import java.net.URI; import java.net.http.*; import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets; import java.security.*; import java.security.cert.CertificateFactory;
+import java.time.Duration; import java.util.*; import java.util.regex.Pattern;
+class Verify {
+""", tail="""
+    static String subject(String token) {
+        try { return verify(token).path("sub").asText(); } catch (Exception error) { return null; }
+    }
+    public static void main(String[] arguments) throws Exception {
+        var subjects = new ArrayList<String>();
+        for (String token : JSON.readValue(System.in, String[].class)) subjects.add(subject(token));
+        System.out.println(JSON.writeValueAsString(subjects));
+    }
+}
+"""),
 ]
-# Whose tools are too large to be installed for this alone: run where they are there, when this names them ("go,java").
+# Whose tools are too large to be installed for this alone: run where they are there, when this names them ("go").
 OPTIONAL = [
     Page("go", ["go", "run"], "verify.go", head="""package main
 import ("crypto/x509"; "encoding/base64"; "encoding/json"; "encoding/pem"; "errors"; "net/http"; "os"; "regexp"; "strconv"; "strings"
@@ -228,24 +246,6 @@ func main() {
 		}
 	}
 	json.NewEncoder(os.Stdout).Encode(subjects)
-}
-"""),
-    Page("java", ["java", "-cp", ":".join(f"/usr/share/java/jackson-{name}.jar" for name in ["core", "databind", "annotations"])],
-         "Verify.java", head="""
-import com.fasterxml.jackson.core.type.TypeReference; import com.fasterxml.jackson.databind.*;
-import java.io.ByteArrayInputStream; import java.net.URI; import java.net.http.*; import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets; import java.security.*; import java.security.cert.CertificateFactory;
-import java.time.Duration; import java.util.*; import java.util.regex.Pattern;
-class Verify {
-""", tail="""
-    static String subject(String token) {
-        try { return verify(token).path("sub").asText(); } catch (Exception error) { return null; }
-    }
-    public static void main(String[] arguments) throws Exception {
-        var subjects = new ArrayList<String>();
-        for (String token : JSON.readValue(System.in, String[].class)) subjects.add(subject(token));
-        System.out.println(JSON.writeValueAsString(subjects));
-    }
 }
 """),
 ]

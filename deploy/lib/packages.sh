@@ -14,10 +14,11 @@ readonly STACK_PACKAGES
 readonly POSTGRESQL_PACKAGES=(postgresql-15 postgresql-client-15)
 TEST_PACKAGES=(
   python3 python3-venv python3-pip libmail-dkim-perl iproute2 pgbouncer chromium-headless-shell esbuild
-  nodejs php-cli php-apcu php-amqplib librabbitmq-client-java libgoogle-gson-java lintian
+  nodejs php-cli php-apcu php-amqplib librabbitmq-client-java libgoogle-gson-java
+  libjackson2-databind-java lintian
   "${POSTGRESQL_PACKAGES[@]}"
 )
-# The one that is there will do. Its version is not looked at: docs/clients/Verify.java needs 17 or later.
+# The one that is there will do. Its version is not looked at: docs/clients/Verify.java and docs/verifying-tokens.md need 17 or later.
 if ! command -v javac >/dev/null; then TEST_PACKAGES+=(default-jdk-headless); fi
 readonly TEST_PACKAGES
 
