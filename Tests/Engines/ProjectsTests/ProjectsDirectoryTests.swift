@@ -366,6 +366,9 @@ final class SampleProjects: Sendable {
     let text = naming(environment)
     #expect(
       text.contains("projectsDirectory") && text.contains("second.json5: number: must be a whole number"), "\(text)")
+    for name in ["example.json5", "second.json5"] { try file.remove(name) }
+    let emptied = try Naming.load(file: nil, environment: environment)
+    #expect(emptied.warnings.contains { $0.text.contains("has no project, so sign-in is impossible") })
     #expect(naming(["COUNTERSIGN_PROJECTS_DIRECTORY": file.path + "/absent"]).contains("absent: is no directory"))
     #expect(naming(["COUNTERSIGN_PROJECTS_FILE": "projects.json5"]).contains("is projectsDirectory now"))
   }
