@@ -95,6 +95,7 @@ class ApartTest(DelayTest):
         for _ in range(BULK_JOBS):
             worker.basic_publish("countersign.retry.sms.bulk", "5s", b"{}", properties, mandatory=True)
         eventually("the alert counts them", lambda: held(delays) == BULK_JOBS)
+        eventually("the doctor tells", lambda: f"queue {delays}: {BULK_JOBS} delayed jobs cannot return" in run("doctor")[1])
         number = new_number("+49176", 8)
         with Process("sms-worker") as takes_codes:
             takes_codes.start().ready()

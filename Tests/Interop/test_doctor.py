@@ -114,6 +114,16 @@ class DoctorTest(unittest.TestCase):
         self.know_coordinators(coordinator)
         return coordinator
 
+    def secret(self, name, text):
+        path = self.directory / name
+        path.touch(mode=0o600)
+        path.write_text(text)
+        return str(path)
+
+    def keys(self, name, *arguments):
+        made = subprocess.run([BINARIES / "countersign", "keys", *arguments], capture_output=True, text=True, check=True)
+        return self.secret(name, made.stdout)
+
     def know_coordinators(self, *coordinators):
         urls = [f"http://127.0.0.1:{one.port}" for one in coordinators]
         self.settings |= {"COUNTERSIGN_COORDINATOR_URL": urls[0], "COUNTERSIGN_COORDINATOR_URLS": ",".join(urls)}
@@ -218,23 +228,52 @@ class DoctorTest(unittest.TestCase):
 
     # Configuration.
 
-    def test_a_misspelled_key(self):
-        worker = self.worker()
-        worker.replace("accountSID:", "acountSID:")
-        shutil.copytree(os.environ["COUNTERSIGN_CONFIG_DIR"], self.directory / "misspelled")
-        shutil.copy(worker.file, self.directory / "misspelled")
-        self.settings["COUNTERSIGN_CONFIG_DIR"] = str(self.directory / "misspelled")
-        worker.start().end()
-        self.assert_cause("^settings of sms-worker.json5", "acountSID: unknown key .did you mean lanes.0.accountSID")
+    def test_misspelled_settings(self):
+        copied = self.directory / "misspelled"
+        shutil.copytree(os.environ["COUNTERSIGN_CONFIG_DIR"], copied)
+        self.settings["COUNTERSIGN_CONFIG_DIR"] = str(copied)
+        for right, wrong, detail in [
+            ("accountSID:", "acountSID:", "acountSID: unknown key .did you mean lanes.0.accountSID"),
+            ('type: "twilio"', 'type: "twillio"', "lanes.0.type: must be one of twilio"),
+            (r'allowed: \["\*"\]', 'allowed: ["UK"]', "regions.allowed: .*UK is not a region's code .*did you mean GB"),
+        ]:
+            with self.subTest(wrong):
+                worker = self.worker()
+                worker.replace(right, wrong)
+                shutil.copy(worker.file, copied)
+                worker.start().end()
+                self.assert_cause("^settings of sms-worker.json5", detail)
 
     def test_wrong_keys_at_the_unit(self):
-        keys = self.directory / "other-keys.json"
-        with open(keys, "wb") as output:
-            subprocess.run([BINARIES / "countersign", "keys", "generate", "--id", "stale"], stdout=output, check=True)
-        keys.chmod(0o600)
-        self.healthy_worker(COUNTERSIGN_KEYS_FILE=str(keys))
+        keys = self.keys("other-keys.json", "generate", "--id", "stale")
+        self.healthy_worker(COUNTERSIGN_KEYS_FILE=keys)
         found = self.assert_cause("^keys of sms-worker", "seals with the key dev-1, and it runs with stale")
-        self.assertIn(str(keys), found[0]["hint"])
+        self.assertIn(keys, found[0]["hint"])
+
+    def test_wrong_token_keys(self):
+        self.healthy_worker()
+        # The gateway starts last, and gets the keys of the stack's accounts again.
+        stack.stop_for(self, "gateway", "accounts")
+        accounts = self.enterContext(Process("accounts"))
+        self.settings |= {"COUNTERSIGN_ACCOUNTS_URLS": f"http://127.0.0.1:{accounts.port}", "COUNTERSIGN_GATEWAY_HEALTH_URLS": ""}
+        accounts.start().ready()
+        self.assert_healthy()
+        self.assertEqual(accounts.stop(), 0)
+        accounts.variables["COUNTERSIGN_TOKEN_KEYS_FILE"] = self.keys("other-tokens.json", "generate", "--id", "other")
+        accounts.start()
+        eventually("it finds no key", lambda: self.says(accounts, "can be opened"), PATIENCE_SECONDS)
+        self.assert_cause("^process accounts", "no key that signs ID tokens can be opened", "the same tokenKeysFile")
+        del accounts.variables["COUNTERSIGN_TOKEN_KEYS_FILE"]
+        self.assertEqual(accounts.stop(), 0)
+        accounts.start().ready()
+        self.assert_healthy()
+
+    @staticmethod
+    def says(process, text):
+        try:
+            return text in process.get("/readyz")[1]
+        except OSError:
+            return False
 
     def test_regions_of_lanes(self):
         self.healthy_worker(COUNTERSIGN_LANES_0_REGIONS="US")
@@ -244,6 +283,16 @@ class DoctorTest(unittest.TestCase):
         self.healthy_worker(COUNTERSIGN_REGIONS_ALLOWED="US")
         self.assert_cause("^regions of sms-worker", "which it refuses .REGION_NOT_ALLOWED", "regions.allowed of sms-worker")
 
+    def test_the_pepper_of_the_only_coordinator(self):
+        self.healthy_worker()
+        coordinator = self.coordinator()
+        coordinator.ready()
+        self.assert_healthy()
+        self.assertEqual(coordinator.stop(), 0)
+        coordinator.variables["COUNTERSIGN_PEPPER_FILE"] = self.secret("lone-pepper", "another pepper, of the same length")
+        coordinator.start().line("leaves its queues to others")
+        self.assert_cause("^process coordinator", "pepperFile is not the one that .* used", "previousPepperFile")
+
     def test_the_pepper_of_a_second_coordinator(self):
         self.healthy_worker()
         stack.stop_for(self, "coordinator")
@@ -252,11 +301,8 @@ class DoctorTest(unittest.TestCase):
         first, second = postgresql.coordinator(self, cluster), postgresql.coordinator(self, cluster)
         self.know_coordinators(first, second)
         self.assert_healthy()
-        wrong = self.directory / "pepper"
-        wrong.write_text("another pepper, of the same length")
-        wrong.chmod(0o600)
         self.assertEqual(second.stop(), 0)
-        second.variables["COUNTERSIGN_PEPPER_FILE"] = str(wrong)
+        second.variables["COUNTERSIGN_PEPPER_FILE"] = self.secret("pepper", "another pepper, of the same length")
         second.start().line("leaves its queues to others")
         found = self.assert_cause(
             f"^pepper of coordinator at http://127.0.0.1:({first.port}|{second.port})$", "differs from that of coordinator at",
@@ -269,14 +315,9 @@ class DoctorTest(unittest.TestCase):
 
     def test_keys_of_the_gateway(self):
         self.healthy_worker()
-        pair = self.directory / "pair.json"
-        with open(pair, "wb") as output:
-            subprocess.run([BINARIES / "countersign", "keys", "generate", "--sealing", "--id", "new"], stdout=output, check=True)
-        public = self.directory / "public.json"
-        with open(public, "wb") as output:
-            subprocess.run([BINARIES / "countersign", "keys", "public", pair], stdout=output, check=True)
+        pair = self.keys("pair.json", "generate", "--sealing", "--id", "new")
         gateway = self.enterContext(Process("gateway"))
-        gateway.variables["COUNTERSIGN_ACCOUNTS_KEYS_FILE"] = str(public)
+        gateway.variables["COUNTERSIGN_ACCOUNTS_KEYS_FILE"] = self.keys("public.json", "public", pair)
         gateway.start().ready()
         self.settings["COUNTERSIGN_GATEWAY_HEALTH_URLS"] = f"http://127.0.0.1:{gateway.port}"
         self.assert_cause("^keys of gateway", "seals to the key new, which accounts at .* does not have: sign-in fails")
@@ -284,13 +325,10 @@ class DoctorTest(unittest.TestCase):
     # The broker.
 
     def test_a_wrong_password(self):
-        wrong = self.directory / "wrong"
-        wrong.write_text("wrong")
-        wrong.chmod(0o600)
-        worker = self.worker(COUNTERSIGN_BROKER_PASSWORD_FILE=str(wrong)).start()
+        worker = self.worker(COUNTERSIGN_BROKER_PASSWORD_FILE=self.secret("wrong", "wrong")).start()
         worker.line("refuses the user or the password")
         self.assert_cause("^process sms-worker", "refuses user 'sms-worker' or the password", "broker.passwordFile")
-        wrong.write_text((stack.DIRECTORY / "secrets" / "broker-sms-worker").read_text())
+        self.secret("wrong", (stack.DIRECTORY / "secrets" / "broker-sms-worker").read_text())
         self.assert_healthy()
 
     def test_a_missing_queue(self):
@@ -374,5 +412,19 @@ class DoctorTest(unittest.TestCase):
             type="verification.start.v1")
         eventually("it is not ready", lambda: coordinator.get("/readyz")[0] != 200, PATIENCE_SECONDS)
         self.assert_cause("^process coordinator", "no space is left")
+        full.unlink()
+        self.assert_healthy()
+
+    def test_a_full_disk_of_a_worker(self):
+        full = self.directory / "full-ledger"
+        worker = self.worker(LD_PRELOAD=self.disk, DISK_FULL_FILE=str(full))
+        worker.replace(r"ledger: \{[^}]*\}", 'ledger: { type: "sqlite", path: "../data/ledger.sqlite" }')
+        worker.start().ready()
+        self.assert_healthy()
+        full.touch()
+        self.addCleanup(full.unlink, missing_ok=True)
+        self.send(5)
+        eventually("it is not ready", lambda: worker.get("/readyz")[0] != 200, PATIENCE_SECONDS)
+        self.assert_cause("^process sms-worker", "ledger cannot be written: no space is left")
         full.unlink()
         self.assert_healthy()

@@ -402,12 +402,12 @@ class PackageTest(unittest.TestCase):
 
 @ONLY_ROOT
 class RunTest(unittest.TestCase):
-    """What is installed, with what is left to do done, in the place of the stack's own coordinator and workers."""
+    """What is installed, with what is left to do done, in the place of the stack's own processes."""
 
     @classmethod
     def setUpClass(cls):
         cls.machine = Machine(cls)
-        code, said = cls.machine.install(*INSTALLED)
+        code, said = cls.machine.install(*INSTALLED, "countersign")
         if code:
             raise RuntimeError(said)
         logs = tempfile.TemporaryDirectory(prefix="countersign-")
@@ -429,13 +429,17 @@ class RunTest(unittest.TestCase):
         cls.machine.replace(coordinator, r"allowed: \[\]", 'allowed: ["*"]')
         cls.machine.replace(
             coordinator, r"\n  apps: \{", f'\n  apps: {{ "{APP}": {{ name: "Example", verification: "trusted" }},')
-        cls.ports = {name: process.free_port() for name in ["coordinator", "sms-worker"]}
-        cls.machine.path(f"{ETC}/coordinator.env").write_text(f"COUNTERSIGN_HTTP_PORT={cls.ports['coordinator']}\n")
-        cls.machine.replace(f"{ETC}/sms-worker-1.env", r"8081", str(cls.ports["sms-worker"]))
-        cls.machine.replace(f"{ETC}/sms-worker-1.env", r"8091", str(process.free_port()))
+        cls.ports = {name: process.free_port() for name in INSTALLED}
+        for name in ["coordinator", "accounts"]:
+            cls.machine.path(f"{ETC}/{name}.env").write_text(f"COUNTERSIGN_HTTP_PORT={cls.ports[name]}\n")
+        for name, health, clients in [("sms-worker", r"8081", r"8091"), ("gateway", r"8086", r"9099")]:
+            cls.machine.replace(f"{ETC}/{name}-1.env", health, str(cls.ports[name]))
+            cls.machine.replace(f"{ETC}/{name}-1.env", clients, str(process.free_port()))
         cls.checked = cls.machine.install(*INSTALLED)[1]
-        stack.stop_for_class(cls, "coordinator", "sms-worker-1", "sms-worker-2")
-        cls.ends = {name: cls.machine.start(cls, name, cls.logs / name) for name in ["coordinator", "sms-worker@1"]}
+        # The stack's gateway starts last, and gets the keys of its accounts again.
+        stack.stop_for_class(cls, "gateway", "accounts", "coordinator", "sms-worker-1", "sms-worker-2")
+        started = ["coordinator", "sms-worker@1", "accounts", "gateway@1"]
+        cls.ends = {name: cls.machine.start(cls, name, cls.logs / name) for name in started}
 
     def ready(self, name):
         try:
@@ -461,10 +465,26 @@ class RunTest(unittest.TestCase):
         approved = client.command("verification.check", {"verificationID": verification, "code": code})
         self.assertEqual(approved["phoneNumber"], number)
 
-    def test_a_backup_is_restored_by_the_commands_of_the_page(self):
-        """For the coordinator in the place of accounts."""
+    def setUp(self):
         for name in self.ports:
             eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
+
+    def test_a_healthy_server_has_no_failure(self):
+        variables = [f"{name}={os.environ[name]}" for name in [
+            "COUNTERSIGN_AMQP_URL", "COUNTERSIGN_OPERATOR_AMQP_URL", "COUNTERSIGN_MANAGEMENT_URL"]]
+        for variable, name in [("COORDINATOR_URL", "coordinator"), ("SMS_WORKER_URLS", "sms-worker"),
+                               ("ACCOUNTS_URLS", "accounts"), ("GATEWAY_HEALTH_URLS", "gateway")]:
+            variables.append(f"COUNTERSIGN_{variable}=http://127.0.0.1:{self.ports[name]}")
+        code, said = self.machine.run("env", "-i", *variables, "/usr/local/bin/countersign", "doctor", "--config-dir", ETC)
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("FAILED", said)
+        # It has asked the processes, and may know their secrets.
+        for name in INSTALLED:
+            self.assertIn(f"process {name}: ready, at http://127.0.0.1:{self.ports[name]}\n", said)
+        self.assertNotIn("skipped secrets", said)
+
+    def test_a_backup_is_restored_by_the_commands_of_the_page(self):
+        """For the coordinator in the place of accounts."""
         page = (stack.ROOT / "docs/operations.md").read_text()
         backup = re.search(r'`(\(umask 077; sqlite3 FILE "\.backup COPY"\))`', page).group(1)
         [restore] = re.findall(r"^systemctl stop countersign-accounts\n(.*?)\nsystemctl start", page, re.MULTILINE | re.DOTALL)
@@ -487,8 +507,6 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 0, said)
 
     def test_a_number_is_verified_and_a_removal_leaves_what_is_not_the_versions(self):
-        for name in self.ports:
-            eventually(self.said, lambda name=name: self.ready(name), process.READY_SECONDS)
         client = Client.of(self)
         self.check(client, *self.start(client))
         self.assertTrue(self.machine.path("/var/lib/countersign-coordinator/coordinator.sqlite").exists())
