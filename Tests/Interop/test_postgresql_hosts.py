@@ -1,8 +1,9 @@
-"""Workers of two hosts with one ledger in PostgreSQL: a cut connection, a killed worker, an absent ledger, a receipt."""
+"""Workers of two hosts with one ledger in PostgreSQL: a cut connection, a killed worker, an absent ledger, a receipt, a list."""
 
 import collections
 import itertools
 import json
+import os
 import pathlib
 import time
 import unittest
@@ -104,6 +105,34 @@ class HostsTest(unittest.TestCase):
         # The calls of the other one are made once.
         self.assertEqual(set(resent), {1, 2})
         self.assert_nothing_happened("ledger away", others)
+
+
+class SuppressionListTest(unittest.TestCase):
+    """The mail-worker of one host hears that an address is gone, and that of the other one has to forget it."""
+
+    def setUp(self):
+        stack.stop_for(self, "mail-worker")
+        self.cluster = postgresql.Cluster().create()
+        self.addCleanup(self.cluster.remove)
+        self.client = Client.of(self)
+
+    def relay(self, to):
+        mail = {"to": to, "subject": "Hello", "text": "Hi", "deadline": in_seconds(120)}
+        return self.client.job("mail.relay", mail, timeout=180)["reason"]["code"]
+
+    def test_an_address_is_forgotten_by_all_hosts(self):
+        to = f"gone+{uuid.uuid4().hex[:12]}@privaterelay.appleid.com"
+        first = postgresql.worker(self, self.cluster, "mail-worker")
+        self.assertEqual([self.relay(to), self.relay(to)], ["RECIPIENT_GONE", "RECIPIENT_SUPPRESSED"])
+        self.assertEqual(first.stop(), 0)
+        second = postgresql.worker(self, self.cluster, "mail-worker")
+        self.assertEqual(self.relay(to), "RECIPIENT_SUPPRESSED")
+        forget = {"addresses": [to], "knownBefore": in_seconds(60), "deadline": in_seconds(120)}
+        operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        self.assertEqual(operator.job("mail.forget", forget)["outcome"], "accepted")
+        self.assertEqual(second.stop(), 0)
+        first.start().ready()
+        self.assertEqual(self.relay(to), "RECIPIENT_GONE")
 
 
 @unittest.skipUnless(test_smpp.smpp34, "the Python package smpp34 is not installed")

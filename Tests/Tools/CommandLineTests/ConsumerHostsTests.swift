@@ -4,11 +4,11 @@ import Testing
 @testable import CommandLine
 
 @Suite struct ConsumerHostsTests {
-  private func files(_ sms: String) throws -> ConfigurationFiles {
+  private func files(_ text: String, of worker: String = "sms-worker") throws -> ConfigurationFiles {
     let directory = FileManager.default.temporaryDirectory.path + "/hosts-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    try Data(sms.utf8).write(to: URL(filePath: directory + "/sms-worker-1.json5"))
+    try Data(text.utf8).write(to: URL(filePath: "\(directory)/\(worker)-1.json5"))
     return try ConfigurationFiles(directory: directory)
   }
 
@@ -35,6 +35,25 @@ import Testing
     let shared = try files("{ ledger: { type: 'postgresql' }, queue: { consumers: 'severalHosts' } }")
     #expect(ConsumerHostsCheck.findings(two, shared).map(\.status) == [.ok])
     #expect(ConsumerHostsCheck.findings(two, try files("{ ledger: { type: 'sqlite' } }")).first?.status == .failed)
+  }
+
+  @Test(
+    arguments: [
+      ("{ ledger: { type: 'postgresql' } }", .ok),
+      ("{ ledger: { type: 'postgresql' }, suppressions: { type: 'postgresql' } }", .ok),
+      ("{ ledger: { type: 'postgresql' }, suppressions: { type: 'sqlite' } }", .failed),
+      ("{ queue: { consumers: 'severalHosts' } }", .failed), ("{}", .failed), (nil, .warning),
+    ] as [(String?, Finding.Status)])
+  func `Several hosts with mail-workers share ledger and suppression list`(
+    text: String?, status: Finding.Status
+  ) throws {
+    let hosts = [
+      ConsumerState(queue: "mail.forget", host: "10.0.0.1"), ConsumerState(queue: "mail.forget", host: "10.0.0.2"),
+    ]
+    let found = ConsumerHostsCheck.findings(hosts, try text.map { try files($0, of: "mail-worker") })
+    #expect(found.map(\.check) == ["hosts of mail.forget"] && found.map(\.status) == [status])
+    #expect(found.first?.hint?.contains("suppressions.type") == (status == .ok ? nil : true))
+    #expect(found.first?.hint?.contains("severalHosts") != true)
   }
 
   @Test func `One host is no finding, under whichever of its names`() throws {

@@ -38,16 +38,19 @@ struct ConsumerState: Sendable, Decodable {
 /// Compares the number of hosts that consume a job queue with the workers' configuration (`queue.consumers`).
 ///
 /// An SQLite ledger belongs to one host. If workers of several hosts consume a queue and each is configured as the only
-/// one, a lost connection makes them carry out jobs twice. One in PostgreSQL is shared.
+/// one, a lost connection makes them carry out jobs twice. One in PostgreSQL is shared. Mail-workers of several hosts
+/// have to share their suppression list too.
 enum ConsumerHostsCheck {
   static func findings(_ consumers: [ConsumerState], _ files: ConfigurationFiles?) -> [Finding] {
     Topology.Queues.jobs.compactMap { queue in
       let hosts = Set(consumers.filter { $0.queue == queue }.compactMap(\.host).map(Self.host))
-      return finding(queue, hosts: hosts.count, configured(queue, files))
+      let worker = Topology.Users.worker(ofJobs: queue)
+      let isMail = worker == Topology.Users.mailWorker
+      return finding(queue, hosts: hosts.count, worker.flatMap { configured($0, files) }, isMail: isMail)
     }
   }
 
-  private static func finding(_ queue: String, hosts: Int, _ configured: String?) -> Finding? {
+  private static func finding(_ queue: String, hosts: Int, _ configured: String?, isMail: Bool) -> Finding? {
     let check = "hosts of \(queue)"
     if configured == severalHosts {
       return Finding(
@@ -59,24 +62,34 @@ enum ConsumerHostsCheck {
     if configured == sharedLedger {
       return Finding(check, .ok, "\(hosts) now, which share a ledger")
     }
+    let status: Finding.Status = configured == nil ? .warning : .failed
+    if isMail {
+      return Finding(
+        check, status,
+        "workers of \(hosts) hosts consume its jobs, each with its own ledger or suppression list: a lost connection makes them carry out jobs twice, and one host alone forgets the address of a deleted account",
+        hint: "give them a ledger in PostgreSQL (ledger.type), without suppressions.type, or use one host only")
+    }
     return Finding(
-      check, configured == nil ? .warning : .failed,
+      check, status,
       "workers of \(hosts) hosts consume its jobs, each with its own ledger: a lost connection makes them carry out jobs twice",
       hint:
         "give them a ledger in PostgreSQL (ledger.type), or set queue.consumers to severalHosts in each, or use one host only"
     )
   }
 
-  /// Value of `queue.consumers` in the files of the queue's workers, unless all share a ledger. `nil` if no such file is
-  /// known.
-  private static func configured(_ queue: String, _ files: ConfigurationFiles?) -> String? {
-    guard let worker = Topology.Users.worker(ofJobs: queue) else { return nil }
-    let known = files?.files.filter { $0.name.hasPrefix(worker) && $0.settings != nil } ?? []
+  /// Value of `queue.consumers` in a worker's files, unless all share what they have to. `nil` if no such file is known.
+  private static func configured(_ worker: String, _ files: ConfigurationFiles?) -> String? {
+    let known = files?.files.filter { $0.name.hasPrefix(worker) }.compactMap(\.settings) ?? []
     guard !known.isEmpty else { return nil }
-    let ledgers = known.map { file in (file.settings ?? []).first { $0.path == "ledger.type" }?.value }
-    if ledgers.allSatisfy({ $0 == "postgresql" }) { return sharedLedger }
-    let words = known.flatMap { $0.settings ?? [] }.filter { $0.path == "queue.consumers" }.map(\.value)
-    return words.contains(severalHosts) ? severalHosts : "oneHost"
+    func values(_ path: String) -> [String?] { known.map { $0.first { $0.path == path }?.value } }
+    let isMail = worker == Topology.Users.mailWorker
+    if values("ledger.type").allSatisfy({ $0 == "postgresql" }),
+      !isMail || !values("suppressions.type").contains("sqlite")
+    {
+      return sharedLedger
+    }
+    // A mail-worker does not start with `severalHosts`.
+    return !isMail && values("queue.consumers").contains(severalHosts) ? severalHosts : "oneHost"
   }
 
   private static let severalHosts = "severalHosts"

@@ -36,13 +36,12 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     suppressions = TableSettings(
       section.section("suppressions"), "suppressions", ledger: worker.ledger, path: "mail-suppressions.sqlite",
       "The file of the addresses that get no mail.")
-    // A list without a table in the ledger's database.
-    if worker.consumers == .severalHosts, suppressions.parts.isEmpty {
-      section.warning(
-        "suppressions",
-        "is a file of each host: the address of a deleted account is forgotten on one of them only; with a ledger in PostgreSQL all share one list"
-      )
-    }
+    // A `mail.forget` comes to one worker.
+    let hasOtherHosts = worker.consumers == .severalHosts || worker.ledger.postgresql != nil
+    section.check(
+      "suppressions.type", !hasOtherHosts || !suppressions.parts.isEmpty,
+      "is sqlite, a list of each host: the address of a deleted account would be forgotten on one of them only. With ledger.type postgresql leave it out, and 'countersign mail suppressions copy' brings the file's addresses. With another one use one host, and queue.consumers oneHost"
+    )
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
     table = Self.table(section)
