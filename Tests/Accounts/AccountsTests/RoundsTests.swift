@@ -97,7 +97,9 @@ import Testing
     #expect(
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
-        "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "account.noteApple": 2,
+        "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1,
+        // Whether another account has the address that leaves.
+        "account.noteApple": 3,
         "account.recordConsent": 2,
         "keys.get": 1, "keys.rotate": 2,
       ])

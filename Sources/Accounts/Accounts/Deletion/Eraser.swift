@@ -27,7 +27,7 @@ struct Eraser: Sendable {
     with account: AccountRecord, apple: AccountErased.Apple?, revoking grant: LostGrant?,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    try forgetAddresses(of: account, in: &set)
+    try set.forget(account.addresses, of: account, as: "forget")
     guard let erasure = Erasure(of: account, apple: apple, hasGrant: grant != nil, at: set.now) else {
       var event = AccountErased(project: account.project, localID: account.localID, erasedAt: set.now)
       event.apple = apple
@@ -37,17 +37,6 @@ struct Eraser: Sendable {
     }
     if let grant { try GrantRevocation.begin(grant, of: account, erasure: erasure.id, in: &set) }
     try request(erasure, isNew: true, in: &set)
-  }
-
-  /// The job is kept until a worker takes it.
-  private func forgetAddresses(of account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    guard !account.addresses.isEmpty else { return }
-    let deadline = set.now + Erasure.patience
-    let job = MailForgetJob(addresses: account.addresses, knownBefore: set.now, deadline: deadline)
-    try set.send(
-      .job(
-        MailForgetJob.type, id: "\(account.id.text).\(set.now.milliseconds).forget", correlationID: account.id.text,
-        cause: nil, deadline: deadline, body: job.written(), at: set.now))
   }
 
   // MARK: The coordinator

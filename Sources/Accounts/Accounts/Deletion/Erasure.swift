@@ -96,4 +96,27 @@ extension AccountRecord {
     for address in all.compactMap(\.self) where !addresses.contains(address) { addresses.append(address) }
     return addresses
   }
+
+  /// Has mail-workers forget those that it had before and has no longer, but for one that another account has.
+  func forgetAddresses(before: Record, in set: inout WorkingSet) throws(StoreError) {
+    let kept = Set(addresses.map(\.normalizedAddress))
+    let left = try AccountRecord(before).addresses.filter { !kept.contains($0.normalizedAddress) }
+    let keys = try left.map { address throws(StoreError) in try Self.key(ofEmail: address, project: project) }
+    let holders = try set.each(keys) { key throws(StoreError) in try set.holder(of: key) }
+    let free = zip(left, holders).filter { $1 == nil }.map { $0.0 }
+    try set.forget(free, of: self, as: "\(before.version).\(set.changeCount).left")
+  }
+}
+
+extension WorkingSet {
+  /// Sends a `mail.forget`, which is kept until a worker takes it.
+  mutating func forget(_ addresses: [String], of account: AccountRecord, as name: String) throws(StoreError) {
+    guard !addresses.isEmpty else { return }
+    let deadline = now + Erasure.patience
+    let job = MailForgetJob(addresses: addresses, knownBefore: now, deadline: deadline)
+    try send(
+      .job(
+        MailForgetJob.type, id: "\(account.id.text).\(now.milliseconds).\(name)", correlationID: account.id.text,
+        cause: nil, deadline: deadline, body: job.written(), at: now))
+  }
 }

@@ -129,12 +129,14 @@ struct AccountRecord: Sendable, Hashable {
   // MARK: Storing
 
   func store(isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
+    let before = try isNew ? nil : set.record(id)
     try set.store(
       id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys(),
       groupKeys: groupKeys())
     for (place, lost) in lostGrants.enumerated() {
       try GrantRevocation.begin(lost, of: self, place: place, in: &set)
     }
+    if let before { try forgetAddresses(before: before, in: &set) }
   }
 
   private func groupKeys() throws(StoreError) -> [GroupKey] {

@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import Synchronization
 import TestSupport
 import Testing
@@ -147,6 +148,57 @@ import Testing
     let event = try #require(try erased())
     #expect(event.localID == holder.account.localID && event.apple == .notTold && event.mail == .told)
     #expect(event.coordinator == nil)
+  }
+
+  /// Addresses of each job of the last step, by its ID.
+  private func addressesForgotten() throws -> [String?: [String]] {
+    let jobs = bench.published(on: Topology.Exchanges.jobs).filter { $0.routingKey == MailForgetJob.routingKey }
+    return try Dictionary(
+      jobs.map { ($0.message.messageID, try MailForgetJob(json: $0.message.body).addresses) }, uniquingKeysWith: +)
+  }
+
+  @Test func `Mail workers forget an address that leaves an account, unless it or another one has it still`()
+    async throws
+  {
+    func token(_ address: String) -> FakeProvider.Token { FakeProvider.Token("ada", email: address) }
+    let user = try await bench.signIn("p")
+    _ = try await bench.signIn(at: "google.com", FakeProvider.Token("bo", email: "bo@example.com"))
+    _ = try await bench.signIn(at: "apple.com", token("ada@example.com"), idToken: user.idToken)
+    _ = try await bench.signIn(at: "facebook.com", token("Ada@example.com"), idToken: user.idToken)
+    _ = try await bench.unlink("apple.com", idToken: user.idToken)
+    #expect(try addressesForgotten().isEmpty)
+    // The next one at Facebook.
+    _ = try await bench.signIn(at: "facebook.com", token("bo@example.com"))
+    #expect(try Array(addressesForgotten().values) == [["Ada@example.com"]])
+    _ = try await bench.unlink("facebook.com", idToken: user.idToken)
+    #expect(try addressesForgotten().isEmpty)
+  }
+
+  @Test func `Addresses that leave an account in one batch are forgotten by a job each`() async throws {
+    let user = try await bench.signIn("p")
+    let providers = ["google.com", "facebook.com"]
+    for provider in providers {
+      let token = FakeProvider.Token("ada", email: "\(provider)@example.com")
+      _ = try await bench.signIn(at: provider, token, idToken: user.idToken)
+    }
+    let unlinks = try providers.map { provider in
+      let idToken = try bench.seal(try #require(user.idToken), UpdateAccount.self, provider)
+      var unlink = UpdateAccount(project: AccountsBench.project, idToken: idToken)
+      unlink.deleteProviders = [provider]
+      return try bench.message(unlink, id: provider)
+    }
+    await bench.deliver(batch: unlinks)
+    let addresses = try addressesForgotten().values.sorted { $0[0] > $1[0] }
+    #expect(addresses == [["google.com@example.com"], ["facebook.com@example.com"]])
+  }
+
+  @Test func `The first address stays the account's, and the second one leaves it for the third`() async throws {
+    bench.usePasswords { $0.protectsAddresses = false }
+    let user = try await bench.signUp(email: AccountsBench.email)
+    let changed = try await bench.change(user.idToken, email: "bo@example.com")
+    #expect(try addressesForgotten().isEmpty)
+    _ = try await bench.change(changed.idToken, email: "cy@example.com")
+    #expect(try Array(addressesForgotten().values) == [["bo@example.com"]])
   }
 
   @Test func `Where mail.forget is full, the job waits, outlives its process, and holds nothing up`() async throws {
