@@ -94,8 +94,10 @@ final class KilledAccounts {
   }
 
   private func start() async throws -> Member {
-    let bench = try await AccountsBench(open(), setting)
     let life = EngineLife(effects)
+    var setting = setting
+    setting.exchange = { [exchange = setting.exchange] code in life.change() && exchange(code) }
+    let bench = try await AccountsBench(open(), setting)
     bench.store.live(life)
     bench.sink.answer { [broker] publication in
       if life.change() { broker.arrived.withLock { $0.append(publication) } }

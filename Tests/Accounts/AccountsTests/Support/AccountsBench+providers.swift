@@ -5,6 +5,7 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import Projects
+import Synchronization
 import TestSupport
 import Testing
 
@@ -17,6 +18,7 @@ struct FakeProvider: IdentityProvider {
   var isBelieved = true
   /// Seals the refresh tokens of its page.
   var grants: GrantSealer?
+  var exchange: ExchangedCodes.Exchange = { _ in true }
 
   struct Token: Codable {
     var subject: String
@@ -63,6 +65,16 @@ struct FakeProvider: IdentityProvider {
   ]
 }
 
+/// Codes of pages that were exchanged: each counts once, as at Apple.
+final class ExchangedCodes: Sendable {
+  /// Whether a code counts.
+  typealias Exchange = @Sendable (String) -> Bool
+
+  private let codes = Mutex<Set<String>>([])
+
+  func take(_ code: String) -> Bool { codes.withLock { $0.insert(code).inserted } }
+}
+
 extension FakeProvider: PageProvider {
   func pageClient(of project: Project, for app: ProjectApp?) throws(APIError) -> String { "client" }
 
@@ -74,6 +86,7 @@ extension FakeProvider: PageProvider {
   func finish(
     _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
   ) async throws(APIError) -> ProvenIdentity {
+    guard exchange("\(id) \(credential.code ?? "")") else { throw .invalidIDPResponse("invalid_grant") }
     var proven = try await verify(IDPCredential(id, credential.code), for: project, at: now)
     // It is one: see above.
     let token = credential.code.flatMap { try? JSONDecoder().decode(Token.self, from: Data($0.utf8)) }

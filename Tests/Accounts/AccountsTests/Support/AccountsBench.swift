@@ -40,6 +40,7 @@ final class AccountsBench: EngineBench {
     var rotatedAfter = Duration.seconds(30 * 86_400)
     var replyKey: PrivateSealingKey
     let coordinator: ScriptedCoordinator
+    var exchange: ExchangedCodes.Exchange
     /// Runs in each pause of a reset, beside the time that goes by.
     var inPause: @Sendable () async -> Void = {}
 
@@ -47,6 +48,8 @@ final class AccountsBench: EngineBench {
       replyKey = try PrivateSealingKey.generate(id: "reply")
       secrets = try BenchSecrets()
       coordinator = ScriptedCoordinator(keys: secrets.secrets.keys)
+      let codes = ExchangedCodes()
+      exchange = { codes.take($0) }
     }
   }
 
@@ -60,6 +63,7 @@ final class AccountsBench: EngineBench {
     let providers = FakeProvider.all.map { provider in
       var provider = provider
       provider.grants = GrantSealer(setting.secrets.secrets.tokenKeys)
+      provider.exchange = setting.exchange
       return provider
     }
     let parts = try #require(
