@@ -129,8 +129,15 @@ import Testing
       ("invalid_grant", APIErrorCode.invalidIDPResponse), ("invalid_client", .internalError),
     ] {
       _ = bench.exchange(at: Self.tokenURL, status: 400, ["error": .text(reason)])
-      let error = await apple.refusal(flow, IDPCredential(code: "code-1"), for: Self.project(), at: bench.now)
-      #expect(error?.code == expected)
+      // The log tells each once a minute.
+      for pause in [Duration.zero, .seconds(59), .seconds(1)] {
+        bench.clocks.monotonic.advance(by: pause)
+        let error = await apple.refusal(flow, IDPCredential(code: "code-1"), for: Self.project(), at: bench.now)
+        #expect(error?.code == expected)
+      }
+      let told = bench.logs.lines().filter { $0.contains(reason) }
+      #expect(told.count == 2 && told.allSatisfy { $0.contains("apple.com") && !$0.contains("code-1") })
+      #expect(told.allSatisfy { $0.contains("providerSecretsFile") == (reason == "invalid_client") })
     }
     let forms = try answer()
     let error = await apple.refusal(flow, IDPCredential(), for: Self.project(), at: bench.now)

@@ -7,8 +7,6 @@ import Projects
 /// Facebook by an access token, by the ID token of Limited Login, or at Facebook's page. Its addresses are never believed.
 struct SignInWithFacebook: IdentityProvider {
   private static let maxAccessTokenBytes = 4096
-  /// Codes of the Graph API for a wrong app secret: of the app itself, or of the token that is made of both.
-  private static let secretCodes: Set = [101, 190]
 
   let id = FacebookSettings.id
   let tokens: ProviderTokens
@@ -82,9 +80,8 @@ struct SignInWithFacebook: IdentityProvider {
     ]
     let data: ProviderClaims
     switch try await profiles.ask("\(graph)/debug_token", query) {
-    case .refused(let members):
-      let code = members["error"]?.members?["code"]?.wholeNumber
-      if let code, Self.secretCodes.contains(code) { throw .providerSecretWrong(id) }
+    case .refused(let refusal):
+      if refusal.isOfSecret { throw .providerSecretWrong(id) }
       throw .invalidIDPResponse("Facebook refuses the access token")
     case .found(let members): data = ProviderClaims(members["data"]?.members ?? [:])
     }

@@ -2,14 +2,15 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
+import Synchronization
 
 /// Questions to a provider about a user: the profile of an access token, the tokens of a code.
 struct ProfileFetch: Sendable {
   /// Answer of a provider.
   enum Answer: Sendable {
     case found([String: JSONValue])
-    /// The provider refuses the token, or us. With what it says of the reason.
-    case refused([String: JSONValue])
+    /// The provider refuses the token, or us.
+    case refused(ProviderRefusal)
   }
 
   private static let reader = JSONReader(maxBytes: ProviderNetwork.maxBytes, allowsRepeatedNames: true)
@@ -64,7 +65,9 @@ struct ProfileFetch: Sendable {
       return .found(members)
     case 400..<500 where !Self.isTransient(response.status, members):
       count("refused")
-      return .refused(members ?? [:])
+      let refusal = ProviderRefusal(members ?? [:])
+      log(refusal)
+      return .refused(refusal)
     default: throw fail("status", "the answer has status \(response.status)")
     }
   }
@@ -86,7 +89,51 @@ struct ProfileFetch: Sendable {
     return .providerUnreachable(provider)
   }
 
-  private func count(_ outcome: String) {
-    context.metrics.profileFetches.with(issuer == nil ? provider : ProviderMetrics.openID, outcome).increment()
+  private func log(_ refusal: ProviderRefusal) {
+    guard context.refusals.isDue("\(label) \(refusal.isOfSecret)", at: context.clock.now()) else { return }
+    var metadata: LogMetadata = ["provider": provider, .error: refusal.code ?? "none"]
+    if refusal.isOfSecret { metadata.append(.hint, "put the project's right secret into providerSecretsFile") }
+    context.log.warning("an identity provider refuses a code, a token, or our secret", metadata)
+  }
+
+  private func count(_ outcome: String) { context.metrics.profileFetches.with(label, outcome).increment() }
+
+  private var label: String { issuer == nil ? provider : ProviderMetrics.openID }
+}
+
+/// Reason of a provider that refuses a token, a code, or us. Of its words only a code is shown.
+struct ProviderRefusal: Sendable {
+  private static let maxCodeBytes = 64
+  /// Codes for a wrong secret: of RFC 6749, section 5.2, and of the Graph API, where it is the app's own or that of the
+  /// token that is made of both.
+  private static let secretCodes: Set = ["invalid_client", "unauthorized_client", "101", "190"]
+
+  /// `invalid_grant`, or a number of the Graph API.
+  let code: String?
+
+  init(_ members: [String: JSONValue]) {
+    let text = members["error"]?.text ?? ""
+    let isCode =
+      (1...Self.maxCodeBytes).contains(text.utf8.count)
+      && text.utf8.allSatisfy { $0 == 0x5F || $0 >= 0x61 && $0 <= 0x7A }
+    code = isCode ? text : members["error"]?.members?["code"]?.wholeNumber.map { String($0) }
+  }
+
+  var isOfSecret: Bool { code.map(Self.secretCodes.contains) ?? false }
+}
+
+/// Times at which refusals of providers were logged. Any client may cause one, so each kind is logged once a minute.
+final class RefusalTimes: Sendable {
+  private static let interval = Duration.seconds(60)
+
+  /// By the provider's label in metrics, and whether it refuses the secret: a few.
+  private let times = Mutex<[String: MonotonicTime]>([:])
+
+  func isDue(_ kind: String, at now: MonotonicTime) -> Bool {
+    times.withLock { times in
+      if let last = times[kind], now - last < Self.interval { return false }
+      times[kind] = now
+      return true
+    }
   }
 }

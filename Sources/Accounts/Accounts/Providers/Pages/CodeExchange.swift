@@ -14,7 +14,6 @@ struct CodeExchange: Sendable {
   }
 
   static let maxCodeBytes = 4096
-  private static let maxReasonBytes = 64
 
   let provider: String
   private let questions: ProfileFetch
@@ -47,17 +46,10 @@ struct CodeExchange: Sendable {
     }
     switch try await questions.ask(url, form: form, basic: basic) {
     case .found(let members): return members
-    case .refused(let members): throw refusal(members)
+    case .refused(let refusal):
+      if refusal.isOfSecret { throw .providerSecretWrong(provider) }
+      throw .invalidIDPResponse(
+        "the provider does not exchange the code" + (refusal.code.map { ": \($0)" } ?? ""))
     }
-  }
-
-  /// RFC 6749, section 5.2. Of the provider's words only a code is shown.
-  private func refusal(_ members: [String: JSONValue]) -> APIError {
-    let reason = members["error"]?.text ?? ""
-    if reason == "invalid_client" || reason == "unauthorized_client" { return .providerSecretWrong(provider) }
-    let isCode =
-      reason.utf8.count <= Self.maxReasonBytes && reason.utf8.allSatisfy { $0 == 0x5F || $0 >= 0x61 && $0 <= 0x7A }
-    return .invalidIDPResponse(
-      "the provider does not exchange the code" + (isCode && !reason.isEmpty ? ": \(reason)" : ""))
   }
 }

@@ -11,6 +11,7 @@ struct ProviderContext: Sendable {
   /// Seals what is kept of a sign-in. `nil` where nothing is.
   var grants: GrantSealer?
   let places = ProviderPlaces()
+  let refusals = RefusalTimes()
   /// Whether credentials of test suites are taken, for projects that have `emulatorTokens`.
   var isDevelopment = false
 }
