@@ -3,7 +3,8 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// A token of Sign in with Apple under revocation, while commands wait for its end.
+/// A token of Sign in with Apple under revocation, while commands wait for its end. Of a code the end is looked for
+/// longer: it belongs to what a deletion tells.
 ///
 /// Its ID is a keyed hash of account and token: who brings the same again finds the same operation, after the record has
 /// gone the coordinator's.
@@ -24,6 +25,10 @@ struct AppleRevocation {
   static let patience = Duration.seconds(10)
   /// Time between two looks at the operation.
   static let pause = Duration.seconds(1)
+  /// The same once no command waits.
+  static let latePause = Duration.seconds(60)
+  /// Looks after which an end is given up that no command waits for: about an hour.
+  static let maxLooks = 70
   /// Time for which the session that had a code revoked may delete its account: the code is its owner's proof.
   static let allowance = Duration.seconds(300)
 
@@ -36,6 +41,8 @@ struct AppleRevocation {
   var operationID: String?
   var looks = 0
   var waiting: [Waiting] = []
+  /// Whether its end is known, or of no use.
+  var isOver = false
 
   init(_ id: RecordID, of account: AccountRecord, subject: String?) {
     self.id = id
@@ -62,7 +69,7 @@ struct AppleRevocation {
   /// Answers all commands alike.
   mutating func answer(_ answer: CommandAnswer, in set: inout WorkingSet) throws(StoreError) {
     try Self.answer(waiting, answer, in: &set)
-    waiting = []
+    (waiting, isOver) = ([], true)
   }
 
   /// The revocation goes on without them.
@@ -94,8 +101,13 @@ struct AppleRevocation {
   }
 
   func store(in set: inout WorkingSet) throws(StoreError) {
-    guard !waiting.isEmpty else { return try set.remove(id) }
-    try set.store(id, self, dueAt: set.now + Self.pause, discardAt: set.now + Self.retention)
+    guard isAwaited else { return try set.remove(id) }
+    let pause = waiting.isEmpty ? Self.latePause : Self.pause
+    try set.store(id, self, dueAt: set.now + pause, discardAt: set.now + Self.retention)
+  }
+
+  var isAwaited: Bool {
+    !waiting.isEmpty || !isOver && subject != nil && operationID != nil && looks < Self.maxLooks
   }
 
   /// A record that cannot be read is kept so long for a version that can.

@@ -25,7 +25,10 @@ struct RevocationFlow: Flow {
         [self] record, set throws(StoreError) in
         var revocation = try AppleRevocation(record)
         try revocation.answerLate(in: &set)
-        if !revocation.waiting.isEmpty { try look(at: &revocation, in: &set) }
+        if revocation.waiting.isEmpty, let account = RecordID(AccountRecord.kind, revocation.account) {
+          revocation.isOver = try set.record(account) == nil
+        }
+        if revocation.isAwaited { try look(at: &revocation, in: &set) }
         try revocation.store(in: &set)
       }
     ]

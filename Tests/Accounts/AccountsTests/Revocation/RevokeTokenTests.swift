@@ -177,6 +177,57 @@ import Testing
     #expect(try #require(bench.replies.first).type == TokenRevoked.type.text)
   }
 
+  /// Looks at the operation that time brings.
+  private func looks(after pause: Duration) async -> [Publication] {
+    _ = bench.sink.takePublished()
+    bench.clock.advance(by: pause)
+    await bench.maintenance.tidy()
+    await bench.maintenance.publishLeftovers()
+    return bench.checks.filter { $0.routingKey == GetOperationStatus.routingKey }
+  }
+
+  @Test(arguments: [AppleToken.Kind.authorizationCode, .refreshToken])
+  func `The end of a code's that nobody waits for any longer is told with the deletion`(
+    _ kind: AppleToken.Kind
+  ) async throws {
+    let (holder, idToken) = try await bench.signInWithApple(ago: .zero)
+    #expect(try await bench.send(bench.revoking(idToken, "a", kind: kind), id: "a") == nil)
+    let started = OperationStarted(
+      operationID: "o1", kind: .appleRevocation, app: AccountsBench.app, startedAt: bench.clock.now(), repeated: false)
+    await bench.report(ScriptedCoordinator.reply(started, to: try bench.request(StartRevocation.self).publication))
+    let isCode = kind == .authorizationCode
+    #expect(await looks(after: AppleRevocation.patience).count == (isCode ? 1 : 0))
+    #expect(try error(try #require(bench.replies.first)).reason == "REVOCATION_UNDECIDED")
+    #expect(await looks(after: AppleRevocation.latePause - .seconds(1)).isEmpty)
+    let late = await looks(after: .seconds(1))
+    guard isCode else {
+      #expect(late.isEmpty)
+      return
+    }
+    await bench.report(ScriptedCoordinator.reply(bench.state(.completed, .revoked), to: try #require(late.first)))
+    #expect(bench.replies.isEmpty)
+    #expect(await looks(after: AppleRevocation.latePause).isEmpty)
+    #expect(try await bench.find(holder.account)?.appleRevokedAt != nil)
+    _ = try await bench.delete(idToken)
+    let event = try #require(bench.events("account.erased").first)
+    #expect(try AccountErased(json: event.message.body).apple == .revoked)
+  }
+
+  @Test(arguments: [false, true])
+  func `It is looked for for about an hour, and not for an account that has gone`(isDeleted: Bool) async throws {
+    let (_, idToken) = try await bench.signInWithApple(ago: .zero)
+    #expect(try await bench.send(bench.revoking(idToken, "a"), id: "a") == nil)
+    let started = OperationStarted(
+      operationID: "o1", kind: .appleRevocation, app: AccountsBench.app, startedAt: bench.clock.now(), repeated: false)
+    await bench.report(ScriptedCoordinator.reply(started, to: try bench.request(StartRevocation.self).publication))
+    _ = await looks(after: AppleRevocation.patience)
+    if isDeleted { _ = try await bench.delete(idToken) }
+    var count = 0
+    for _ in 0..<AppleRevocation.maxLooks { count += await looks(after: AppleRevocation.latePause).count }
+    // One at the start, one when nobody waited any longer.
+    #expect(count == (isDeleted ? 0 : AppleRevocation.maxLooks - 2))
+  }
+
   @Test func `While it runs it is looked at once a second`() async throws {
     let (_, idToken) = try await bench.signInWithApple()
     #expect(try await bench.send(bench.revoking(idToken, "a"), id: "a") == nil)
