@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import RecordStore
 import TestSupport
 import Testing
@@ -199,5 +200,157 @@ import Testing
       #expect(accounts.events("account.linked").count == 3 && accounts.events("account.unlinked").count == 1)
     }
     #expect(kind == .sqlite ? losses == 2 : losses > 0)
+  }
+
+  @Test(arguments: KilledAccounts.Kind.allCases)
+  func `Second factors of both kinds, sign-ins by them and their ends survive a kill behind each of their effects`(
+    _ kind: KilledAccounts.Kind
+  ) async throws {
+    let prepare: (AccountsBench) -> Void = { $0.useTOTP { $0.methods.insert(.phoneSecondFactor) } }
+    try await KilledAccounts.cut(kind, prepare: prepare) { accounts, run in
+      let clock = accounts.setting.clock
+      let first = FakeProvider.Token("google-\(run)", email: "\(run)@gmail.com")
+      let user = try await accounts.bench.signIn(at: "google.com", first, id: "user-\(run)")
+      let localID = try #require(user.reply.localID)
+      accounts.check = { bench in
+        let account = try #require(try await bench.find(localID))
+        let factors = Set(account.secondFactors.map(\.enrollmentID))
+        // No session outlives the factor that was given for it.
+        for session in try await bench.sessions(of: account) {
+          #expect(session.enrollmentID.map { factors.contains($0) } ?? true)
+        }
+      }
+      /// Number of the account's factors and sessions.
+      func standing() async throws -> [Int] {
+        let account = try #require(try await accounts.bench.find(localID))
+        return [account.secondFactors.count, try await accounts.bench.sessions(of: account).count]
+      }
+      /// Has the coordinator send a code, and takes its session.
+      func started(_ name: String, _ asker: AccountsBench.FactorAsker, _ factor: String? = nil) async throws -> String {
+        let command = try accounts.bench.starting(
+          asker, name, number: factor == nil ? AccountsBench.factorNumber : nil, enrollmentID: factor)
+        let reply = try await accounts.ask(accounts.bench.message(command, id: name))[0]
+        return try #require(try AccountsBench.Started(reply).verification?.verificationID)
+      }
+      accounts.begin(killingBehind: run)
+
+      let starting = "totp-\(run)"
+      let start = try accounts.bench.startingTOTP(user.idToken, id: starting)
+      let secret = try await accounts.ask(accounts.bench.message(start, id: starting))[0]
+      let authenticator = try accounts.bench.authenticator(in: secret, starting)
+      var code = authenticator.code(at: clock.now())
+      _ = try await accounts.one("enroll-totp-\(run)") { bench, id, _ in
+        try bench.finishingTOTP(code, id: id, idToken: user.idToken, session: authenticator.shared.sessionInfo)
+      }
+      var session = try await started("phone-\(run)", .user(user.idToken))
+      _ = try await accounts.one("enroll-phone-\(run)") { bench, id, _ in
+        try bench.finishing(.user(user.idToken), id, session: session)
+      }
+      #expect(try await standing() == [2, 1])
+      let factors = try #require(try await accounts.bench.find(localID)).secondFactors.map(\.enrollmentID)
+
+      clock.advance(by: .seconds(60))
+      let firsts = try await accounts.answers("first-\(run)", of: 3) { bench, id, _ in
+        try bench.command(id, bench.credential("google.com", first))
+      }
+      #expect(firsts.allSatisfy { $0.idToken == nil })
+      let pending = try firsts.enumerated().map {
+        try accounts.bench.pendingCredential(of: $0.element, "first-\(run)-\($0.offset)")
+      }
+      // Two have the pending credential, and all the code: each of them counts once.
+      code = authenticator.code(at: clock.now())
+      _ = try await accounts.one("totp-in-\(run)", of: 3) { bench, id, place in
+        try bench.finishingTOTP(code, id: id, pending: pending[place / 2], enrollmentID: factors[0])
+      }
+      session = try await started("start-in-\(run)", .pending(pending[2]), factors[1])
+      let signedIn = try await accounts.one("phone-in-\(run)") { bench, id, _ in
+        try bench.finishing(.pending(pending[2]), id, session: session)
+      }
+      #expect(try await standing() == [2, 3])
+
+      _ = try await accounts.one("withdraw-\(run)") { bench, id, _ in
+        try bench.withdrawing(factors[0], signedIn.idToken, id: id)
+      }
+      #expect(try await standing() == [1, 2])
+      var mails: [String: AccountsBench.Mail] = [:]
+      for mail in accounts.arrived where mail.routingKey == MailRelayJob.routingKey {
+        let id = try #require(mail.message.messageID)
+        mails[id] = try accounts.bench.mail(MailRelayJob(json: mail.message.body), id: id)
+      }
+      let link = try #require(mails.values.first { $0.secondFactor == "+*******0177" }?.code)
+      let applied = try await accounts.ask(
+        Self.application(accounts, link, "apply-\(run)-0"), Self.application(accounts, link, "apply-\(run)-1"))
+      #expect(Set(applied.map(\.type)) == [MailLinkApplied.type.text, ErrorReply.type.text])
+      #expect(try await standing() == [0, 0])
+      #expect(mails.count == 2 && accounts.events("account.signIn").count == 2)
+      #expect(accounts.events("account.secondFactorEnrolled").count == 2)
+      #expect(accounts.events("account.secondFactorWithdrawn").count == 2)
+    }
+  }
+
+  private static func application(_ accounts: KilledAccounts, _ code: String, _ id: String) throws -> Message {
+    let sealed = try accounts.bench.seal(Secret(code), ApplyMailLink.self, id)
+    return try accounts.bench.message(ApplyMailLink(project: AccountsBench.project, code: sealed), id: id)
+  }
+
+  @Test(arguments: KilledAccounts.Kind.allCases)
+  func `A consent, the link that waited for it and Apple's end of it survive a kill behind each of their effects`(
+    _ kind: KilledAccounts.Kind
+  ) async throws {
+    let prepare: (AccountsBench) -> Void = { $0.useConsents() }
+    try await KilledAccounts.cut(kind, prepare: prepare) { accounts, run in
+      let (number, subject) = ("+1650555\(1000 + run)", "001.\(run)")
+      let user = try await accounts.bench.signIn("user-\(run)", verification: .init(number: number))
+      let localID = try #require(user.reply.localID)
+      let id = try #require(AccountRecord.id(of: localID, project: AccountsBench.project))
+      accounts.check = { bench in
+        _ = try await bench.isWhole(id, numbers: [number], subjects: [subject], sessions: 1)
+      }
+      func isLinked() async throws -> Bool {
+        try await accounts.bench.find(localID)?.identities.isEmpty == false
+      }
+      accounts.begin(killingBehind: run)
+
+      var token = FakeProvider.Token(subject)
+      let refused = try await accounts.answers("link-\(run)") { bench, id, _ in
+        try bench.command(id, bench.credential(AppleRevocation.provider, token), idToken: user.idToken)
+      }[0]
+      #expect(refused.reply.refusal == .consentRequired)
+      let consent = accounts.bench.consent(["phone"])
+      func recording(_ id: String) throws -> Message {
+        try accounts.bench.message(accounts.bench.recording([consent], idToken: user.idToken, id: id), id: id)
+      }
+      let recorded = try await accounts.ask(recording("consent-\(run)-0"), recording("consent-\(run)-1"))
+      #expect(recorded.allSatisfy { $0.type == ConsentsRecorded.type.text })
+      var credential = IDPCredential()
+      credential.pendingToken = try #require(refused.pending).reveal()
+      _ = try await accounts.one("pending-\(run)") { bench, id, _ in
+        try bench.command(id, credential, idToken: user.idToken)
+      }
+      #expect(try await isLinked())
+
+      // From a clock that is ahead: its time alone would let it end what was linked since.
+      let claims = accounts.bench.claims(
+        "consent-revoked", subject, at: accounts.setting.clock.now() + .seconds(3600), id: "notice-\(run)")
+      func noting(_ id: String) throws -> Message {
+        let payload = try accounts.bench.seal(Secret(claims), NoteApple.self, id)
+        return try accounts.bench.message(NoteApple(project: AccountsBench.project, payload: payload), id: id)
+      }
+      let noted = try await accounts.ask(noting("note-\(run)-0"), noting("note-\(run)-1"))
+      #expect(try noted.count { try !AppleNoted(json: $0.body).isRepeated } == 1)
+      #expect(try await !isLinked())
+      token.serial = 1
+      _ = try await accounts.one("again-\(run)", of: 1) { bench, id, _ in
+        try bench.command(id, bench.credential(AppleRevocation.provider, token), idToken: user.idToken)
+      }
+      let late = try await accounts.ask(noting("note-\(run)-2"))[0]
+      #expect(try AppleNoted(json: late.body).isRepeated)
+      #expect(try await isLinked())
+      #expect(try await accounts.bench.isWhole(id, numbers: [number], subjects: [subject], sessions: 1))
+      let counts = ["consentChanged", "linked", "unlinked", "appleNotified"].map {
+        accounts.events("account.\($0)").count
+      }
+      #expect(counts == [1, 2, 1, 1])
+    }
   }
 }

@@ -40,6 +40,7 @@ final class KilledAccounts {
   let effects = CountedEffects()
   let setting: AccountsBench.Setting
   private let open: () async throws -> any Store
+  private let prepare: (AccountsBench) -> Void
   private let broker = Broker()
   private var members: [Member] = []
   private var queue: [Waiting] = []
@@ -49,20 +50,27 @@ final class KilledAccounts {
   /// Looks at the store whenever a process was killed.
   var check: (AccountsBench) async throws -> Void = { _ in }
 
-  private init(_ count: Int, _ open: @escaping () async throws -> any Store) async throws {
+  private init(
+    _ count: Int, _ prepare: @escaping (AccountsBench) -> Void, _ open: @escaping () async throws -> any Store
+  ) async throws {
     var setting = try AccountsBench.Setting()
     // Each run makes accounts of its own.
     setting.limits = .development
     self.setting = setting
-    self.open = open
+    (self.prepare, self.open) = (prepare, open)
     for _ in 0..<count { members.append(try await start()) }
   }
 
   /// Runs a scenario once for each of its effects, with a process that ends there, and once without a kill.
   ///
-  /// - Parameter scenario: has the number of its run.
-  static func cut(_ kind: Kind, _ scenario: (KilledAccounts, Int) async throws -> Void) async throws {
-    try await with(kind) { accounts in
+  /// - Parameters:
+  ///   - prepare: gives each process its projects.
+  ///   - scenario: has the number of its run.
+  static func cut(
+    _ kind: Kind, prepare: @escaping (AccountsBench) -> Void = { _ in },
+    _ scenario: (KilledAccounts, Int) async throws -> Void
+  ) async throws {
+    try await with(kind, prepare) { accounts in
       var cut = 0
       repeat {
         cut += 1
@@ -77,14 +85,18 @@ final class KilledAccounts {
     }
   }
 
-  private static func with(_ kind: Kind, _ body: (KilledAccounts) async throws -> Void) async throws {
+  private static func with(
+    _ kind: Kind, _ prepare: @escaping (AccountsBench) -> Void, _ body: (KilledAccounts) async throws -> Void
+  ) async throws {
     switch kind {
     case .sqlite:
-      try await StoreFile.with { file in try await body(KilledAccounts(kind.members) { try await file.open() }) }
+      try await StoreFile.with { file in
+        try await body(KilledAccounts(kind.members, prepare) { try await file.open() })
+      }
     case .postgresql:
       try await PrivatePostgreSQL.admit {
         let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
-        let accounts = try await KilledAccounts(kind.members) { try await PostgreSQLStore.open(endpoint) }
+        let accounts = try await KilledAccounts(kind.members, prepare) { try await PostgreSQLStore.open(endpoint) }
         let result: Result<Void, any Error>
         do { result = .success(try await body(accounts)) } catch { result = .failure(error) }
         for member in accounts.members { await member.bench.die() }
@@ -98,6 +110,7 @@ final class KilledAccounts {
     var setting = setting
     setting.exchange = { [exchange = setting.exchange] code in life.change() && exchange(code) }
     let bench = try await AccountsBench(open(), setting)
+    prepare(bench)
     bench.store.live(life)
     bench.sink.answer { [broker] publication in
       if life.change() { broker.arrived.withLock { $0.append(publication) } }
@@ -121,7 +134,30 @@ final class KilledAccounts {
   // MARK: Deliveries
 
   /// Delivers commands, those of several processes at once, until each is answered.
-  func ask(_ messages: Message...) async throws -> [Message] {
+  func ask(_ messages: Message...) async throws -> [Message] { try await ask(messages) }
+
+  /// Delivers commands at once, each under an ID that begins with a name, and reads their answers.
+  ///
+  /// - Parameter command: has a process, the command's ID and its place.
+  func answers(
+    _ name: String, of count: Int = 1, _ command: (AccountsBench, String, Int) throws -> some Command
+  ) async throws -> [AccountsBench.Answer] {
+    let ids = (0..<count).map { "\(name)-\($0)" }
+    let replies = try await ask(
+      ids.enumerated().map { place, id in try bench.message(command(bench, id, place), id: id) })
+    return try zip(replies, ids).map { try bench.answer($0, $1) }
+  }
+
+  /// The same. One of them gets tokens, and the others are refused.
+  func one(
+    _ name: String, of count: Int = 2, _ command: (AccountsBench, String, Int) throws -> some Command
+  ) async throws -> AccountsBench.Answer {
+    let answers = try await answers(name, of: count, command)
+    #expect(answers.count { $0.idToken != nil } == 1 && answers.count { $0.error != nil } == count - 1)
+    return try #require(answers.first { $0.idToken != nil })
+  }
+
+  private func ask(_ messages: [Message]) async throws -> [Message] {
     queue += messages.map { message in
       var message = message
       message.correlationID = message.messageID

@@ -60,7 +60,11 @@ extension AccountsBench {
 
   func startTOTP(_ idToken: Secret?, id: String? = nil) async throws -> Authenticator {
     let id = id ?? nextID()
-    let reply = try await ask(startingTOTP(idToken, id: id), id: id)
+    return try authenticator(in: try await ask(startingTOTP(idToken, id: id), id: id), id)
+  }
+
+  /// The authenticator that has taken the secret of a start.
+  func authenticator(in reply: Message, _ id: String) throws -> Authenticator {
     try #require(reply.type == SecondFactorStarted.type.text, "\(String(decoding: reply.body, as: UTF8.self))")
     let secret = try #require(try SecondFactorStarted(json: reply.body).sharedSecret)
     return try Authenticator(SharedSecret(text: opened(secret, SecondFactorStarted.type, id: id)))
