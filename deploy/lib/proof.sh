@@ -199,6 +199,8 @@ proof_number_linked() {
   account=$(proof_call v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}")
   jq -r '.users[0] | "      | \(.localId)  \([.providerUserInfo[] | "\(.providerId) \(.rawId // .phoneNumber)"] | join(", "))"' <<<"$account"
   [[ $(jq -r '.users[0].phoneNumber' <<<"$account") == "$PROOF_NUMBER" ]] || die "the account does not have the number" "logs in $STACK/log"
+  PROOF_LINKED=$PROOF_NUMBER
+  proof_holder >/dev/null || die "no account is found at $PROOF_LINKED" "logs in $STACK/log"
 }
 
 # Waits for the SMS to PROOF_NUMBER, and sets PROOF_CODE.
@@ -210,7 +212,7 @@ proof_code() {
 # Enrols another number as the second factor, and signs in with Apple and with its code.
 #   proof_second_factor APP SUBJECT
 proof_second_factor() {
-  local session answer pending factor
+  local session answer pending factor claims
   proof_fresh_number
   note "POST accounts/mfaEnrollment:start  $PROOF_NUMBER"
   session=$(proof_call v2/accounts/mfaEnrollment:start \
@@ -223,7 +225,8 @@ proof_second_factor() {
   answer=$(proof_apple_sign_in "$1" "$2" '{"autoCreate":false}')
   [[ $(jq -r .idToken <<<"$answer") == null ]] || die "tokens were given without the second factor" "logs in $STACK/log"
   pending=$(jq -r .mfaPendingCredential <<<"$answer")
-  factor=$(jq -r '.mfaInfo[0].mfaEnrollmentId' <<<"$answer")
+  factor=$(jq -r '.mfaInfo[0].mfaEnrollmentId // empty' <<<"$answer")
+  [[ -n $factor && $(jq -r '.mfaInfo | length' <<<"$answer") == 1 ]] || die "the sign-in does not name the second factor" "logs in $STACK/log"
   jq -r '.mfaInfo[] | "      | \(.displayName)  \(.phoneInfo)"' <<<"$answer"
   PROOF_SMS=''
   note "POST accounts/mfaSignIn:start"
@@ -234,8 +237,13 @@ proof_second_factor() {
   answer=$(proof_call v2/accounts/mfaSignIn:finalize \
     "{\"mfaPendingCredential\":\"$pending\",\"phoneVerificationInfo\":{\"sessionInfo\":\"$session\",\"code\":\"$PROOF_CODE\"}}")
   PROOF_TOKEN=$(jq -r .idToken <<<"$answer")
-  jq -nr --arg token "$PROOF_TOKEN" '$token | split(".")[1] | gsub("-"; "+") | gsub("_"; "/") | @base64d | fromjson | .firebase
-    | "      | signed in by \(.sign_in_provider), second factor \(.sign_in_second_factor)"'
+  claims=$(jq -nr --arg token "$PROOF_TOKEN" '$token | split(".")[1] | gsub("-"; "+") | gsub("_"; "/") | @base64d | fromjson | .firebase')
+  jq -r '"      | signed in by \(.sign_in_provider), second factor \(.sign_in_second_factor)"' <<<"$claims"
+  [[ $(jq -r '"\(.sign_in_second_factor) \(.second_factor_identifier)"' <<<"$claims") == "phone $factor" ]] ||
+    die "the token does not name the second factor" "logs in $STACK/log"
+  answer=$(proof_call v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}")
+  [[ $(jq -r '.users[0].mfaInfo[] | "\(.mfaEnrollmentId) \(.phoneInfo)"' <<<"$answer") == "$factor $PROOF_NUMBER" ]] ||
+    die "the account does not show its second factor" "logs in $STACK/log"
 }
 
 # The code of an SMS to PROOF_NUMBER other than the one that PROOF_CODE is from.
@@ -248,7 +256,8 @@ proof_other_code() {
 
 #   proof_deletion APP SUBJECT
 proof_deletion() {
-  local code found
+  local code found erased
+  erased=$(proof_erasures)
   code=$(proof_control apple/codes --json "{\"clientID\":\"$1\",\"subject\":\"$2\"}" | jq -r .code)
   note "POST accounts:revokeToken  code ${code:0:8}…"
   proof_call v2/accounts:revokeToken \
@@ -262,7 +271,28 @@ proof_deletion() {
   found=$(proof_ask v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}" | jq -r .error.message)
   [[ $found == USER_NOT_FOUND ]] || die "the deleted account is answered $found" "logs in $STACK/log"
   note "  the account is gone: lookup says $found"
+  wait_until "$PROOF_SECONDS" - proof_erased "$erased" ||
+    die "the user was not erased within $PROOF_SECONDS s" "countersign_account_erasures_total of accounts; logs in $STACK/log"
+  # 1: nobody has it.
+  found=0
+  proof_holder &>/dev/null || found=$?
+  [[ $found == 1 ]] || die "the number of the deleted account is not free" "countersign account find --project example --phone $PROOF_LINKED"
+  note "  the user is erased everywhere, and $PROOF_LINKED is free"
 }
+
+# The account that has the linked number.
+proof_holder() { countersign account find --project example --phone "$PROOF_LINKED"; }
+
+# Number of users that accounts has had erased everywhere.
+proof_erasures() {
+  local url urls
+  IFS=, read -ra urls <<<"$(stack_urls "$ACCOUNTS_PORT" "$ACCOUNTS2_PORT")"
+  for url in "${urls[@]}"; do curl --silent --show-error --fail --noproxy '*' --max-time 5 "$url/metrics"; done |
+    awk '/^countersign_account_erasures_total\{outcome="erased"\}/ { sum += $2 } END { print sum + 0 }'
+}
+
+#   proof_erased BEFORE
+proof_erased() { [[ $(proof_erasures) -gt $1 ]]; }
 
 # A sign-in with a fresh ID token of Apple's; its nonce is the hash of the one that the app keeps.
 #   proof_apple_sign_in APP SUBJECT OPTIONS
