@@ -7,6 +7,8 @@ value with `warning` is the SDK's own probe and no proof.
 
 import json
 
+import simulator
+
 KEY = "com.google.firebase.auth"
 MAX_PENDING = 32
 
@@ -33,3 +35,12 @@ class App:
         self.pending.remove(receipt)
         self.credential = {"receipt": receipt, "secret": secret}
         return True
+
+
+def proof(receipt, device):
+    """What the app brings with a start, once the push with that receipt has reached its device."""
+    app = App()
+    app.wait_for(receipt)
+    if not app.receive(simulator.push(device)["payload"]):
+        raise AssertionError("the push is no proof that the app waits for")
+    return {"iosReceipt": app.credential["receipt"], "iosSecret": app.credential["secret"]}

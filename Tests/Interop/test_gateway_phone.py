@@ -493,10 +493,7 @@ class PushTest(PhoneTest):
 
     def prove(self, **fields):
         device = self.new_device(**({"environment": "sandbox"} if fields.get("isSandbox") else {}))
-        sdk = app_sdk.App()
-        sdk.wait_for(self.verify_client(device, **fields))
-        self.assertTrue(sdk.receive(simulator.push(device)["payload"]))
-        return {"iosReceipt": sdk.credential["receipt"], "iosSecret": sdk.credential["secret"]}
+        return app_sdk.proof(self.verify_client(device, **fields), device)
 
     def refused_proof(self, code, client=None, **proof):
         number = new_number()

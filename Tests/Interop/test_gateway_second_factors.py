@@ -7,6 +7,7 @@ no first factor alone gets tokens: FirstFactorTest
 a pending credential counts once, for its own account, for ten minutes: PendingTest, OwnTest
 what is sensitive needs a recent sign-in, and each kind can be off: OwnTest
 a code counts for what it was sent for: PurposeTest
+no SMS without the proof of the app that any start needs: ProofTest
 tokens say which factor was given, through refreshes: PhoneFactorTest, TOTPFactorTest
 the other sessions end with an enrolment: EnrollmentTest
 """
@@ -14,9 +15,13 @@ the other sessions end with an enrolment: EnrollmentTest
 import concurrent.futures
 import datetime
 import json
+import secrets
 import time
 import unittest
 
+import jwt
+
+import app_sdk
 import simulator
 from authenticator import DIGITS, PERIOD_SECONDS, Authenticator
 from gateway_client import (
@@ -30,6 +35,8 @@ from second_factors import Factors
 FICTIONAL, FICTIONAL_CODE = "+16505554567", "123456"
 CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
 PENDING_SECONDS = 600
+PUSH_APP, CAPTCHA_APP = "com.example.push", "com.example.recaptcha"
+CUSTOM_AUDIENCE = "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
 UNSUPPORTED = "UNSUPPORTED_FIRST_FACTOR"
 
 
@@ -230,7 +237,10 @@ class EnrollmentTest(SecondFactorsTest):
 
     def test_first_factors_that_do_not_suffice(self):
         number = new_number()
-        for user in [self.web.anonymous(), self.web.sign_in_as(number)]:
+        issuer = "firebase-auth-emulator@example.com"
+        token = jwt.encode({"iss": issuer, "sub": issuer, "aud": CUSTOM_AUDIENCE, "uid": secrets.token_hex(8), "iat": int(time.time()),
+                            "exp": int(time.time()) + 3600}, None, "none")
+        for user in [self.web.anonymous(), self.web.sign_in_as(number), self.web.sign_in_with_custom_token(token)]:
             for start in self.starts(user):
                 self.refused(UNSUPPORTED, *start)
         self.assertEqual(len(simulator.messages(number)), 1)
@@ -368,6 +378,44 @@ class PurposeTest(SecondFactorsTest):
         self.require_factor(self.factors.finish_sign_in(pending, session, code), "phone", enrollment)
 
 
+class ProofTest(SecondFactorsTest):
+    def require_proof(self, app, proof_for, others):
+        """Each start sends its code with a proof that was made for it, and none with any other one, which is told as for a sign-in."""
+        factors = Factors(Apple(app))
+        email, user = self.new_user()
+        number = new_number()
+
+        def started(count, action, start, *arguments):
+            for code, proof in {"MISSING_CLIENT_IDENTIFIER": {}, **others()}.items():
+                self.refused(code, start, *arguments, **proof)
+            self.assertEqual(len(simulator.messages(number)), count - 1)
+            return start(*arguments, **proof_for(action)), received_code(number, count=count)
+
+        enrolled = factors.finish_phone(
+            user["idToken"], *started(1, "mfaSmsEnrollment", factors.start_phone, user["idToken"], number))
+        [factor] = self.enrollments(enrolled["idToken"])
+        pending = self.pending(email)["mfaPendingCredential"]
+        enrollment = factor["mfaEnrollmentId"]
+        tokens = factors.finish_sign_in(pending, *started(2, "mfaSmsSignIn", factors.start_sign_in, pending, enrollment))
+        self.require_factor(tokens, "phone", enrollment)
+
+    def test_receipt_of_a_push(self):
+        app, device = Apple(PUSH_APP), secrets.token_hex(32).upper()
+        simulator.device(device, PUSH_APP)
+        pair = app_sdk.proof(app.call("accounts:verifyIosClient", {"appToken": device})["receipt"], device)
+        others = {"MISSING_APP_CREDENTIAL": {"iosReceipt": pair["iosReceipt"]},
+                  "INVALID_APP_CREDENTIAL": {**pair, "iosSecret": pair["iosSecret"][:-1] + "_"}}
+        self.require_proof(PUSH_APP, lambda _: pair, lambda: others)
+
+    def test_token_of_recaptcha_enterprise(self):
+        def proof(action):
+            token = f"high.{action}.{secrets.token_hex(8)}@{CAPTCHA_APP}"
+            return {"captchaResponse": token, "recaptchaVersion": "RECAPTCHA_ENTERPRISE"}
+
+        # A token is good once.
+        self.require_proof(CAPTCHA_APP, proof, lambda: {"INVALID_RECAPTCHA_ACTION": proof("sendVerificationCode")})
+
+
 class OwnTest(OwnAccounts):
     def new_user(self):
         """A user with a verified address: address and tokens."""
@@ -385,15 +433,18 @@ class OwnTest(OwnAccounts):
         [factor] = self.web.lookup(tokens["idToken"])["mfaInfo"]
         return email, {**user, **tokens}, authenticator, factor["mfaEnrollmentId"]
 
+    def pending_of(self, email):
+        return self.web.sign_in_with_password(email)["mfaPendingCredential"]
+
     def test_a_pending_credential_is_too_old_after_ten_minutes(self):
         self.clock.set(-PENDING_SECONDS - 10)
         self.start()
         email, user, authenticator, enrollment = self.new_totp_user(-PENDING_SECONDS - 10)
-        pending = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        pending = self.pending_of(email)
         self.clock.set(0)
         code = authenticator.code_in(0)
         self.refused("INVALID_MFA_PENDING_CREDENTIAL", self.factors.sign_in_with_totp, pending, enrollment, code)
-        again = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        again = self.pending_of(email)
         tokens = self.factors.sign_in_with_totp(again, enrollment, code)
         self.assertEqual(self.web.claims(tokens["idToken"])["sub"], user["localId"])
 
@@ -408,7 +459,7 @@ class OwnTest(OwnAccounts):
         ]:
             with self.subTest(call.__name__):
                 self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", call, fresh, *arguments)
-        pending = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        pending = self.pending_of(email)
         tokens = self.factors.sign_in_with_totp(pending, enrollment, authenticator.code_in(0))
         self.factors.withdraw(tokens["idToken"], enrollment)
         self.assertLessEqual(TOKENS, set(self.web.sign_in_with_password(email)))
@@ -419,10 +470,21 @@ class OwnTest(OwnAccounts):
         number = new_number()
         user = self.factors.enroll_phone(user["idToken"], number)
         phone = next(factor["mfaEnrollmentId"] for factor in self.web.lookup(user["idToken"])["mfaInfo"] if "phoneInfo" in factor)
+        # Each by itself: the other one goes on.
+        self.set_methods(password=True, totp=True)
+        self.switched_off([self.factors.start_phone, user["idToken"], new_number()])
+        self.factors.start_totp(user["idToken"])
+        self.refused("OPERATION_NOT_ALLOWED", self.factors.start_sign_in, self.pending_of(email), phone)
+        self.set_methods(password=True, phoneSecondFactor=True)
+        self.switched_off([self.factors.start_totp, user["idToken"]])
+        other = new_number()
+        self.factors.start_phone(user["idToken"], other)
+        received_code(other)
+        self.refused("OPERATION_NOT_ALLOWED", self.factors.sign_in_with_totp, self.pending_of(email), totp, authenticator.code_in(0))
         self.set_methods(password=True)
         self.switched_off([self.factors.start_totp, user["idToken"]], [self.factors.start_phone, user["idToken"], new_number()])
         # The first factor alone is not enough all the same.
-        pending = self.web.sign_in_with_password(email)["mfaPendingCredential"]
+        pending = self.pending_of(email)
         code = authenticator.code_in(PERIOD_SECONDS)
         self.refused("OPERATION_NOT_ALLOWED", self.factors.sign_in_with_totp, pending, totp, code)
         self.refused("OPERATION_NOT_ALLOWED", self.factors.start_sign_in, pending, phone)
