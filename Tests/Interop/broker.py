@@ -39,6 +39,23 @@ def channel(test, user):
     return opened
 
 
+class Events:
+    """The events under some names from now on: names and bodies."""
+
+    def __init__(self, test, *names):
+        self.channel = channel(test, "service")
+        self.queue = self.channel.queue_declare("", exclusive=True).method.queue
+        for name in names:
+            self.channel.queue_bind(self.queue, "countersign.events", name)
+        self.taken = []
+
+    def of(self, **fields):
+        """Those so far whose bodies have these fields."""
+        while (found := self.channel.basic_get(self.queue, auto_ack=True))[0]:
+            self.taken.append((found[0].routing_key, json.loads(found[2])))
+        return [(name, body) for name, body in self.taken if fields.items() <= body.items()]
+
+
 def figures(queue):
     """What the broker says of a queue: some seconds old."""
     return management(f"/api/queues/%2F/{queue}")

@@ -1,7 +1,7 @@
 """Apple's notifications over HTTP: each type, forged ones, repetitions, late ones, and the simulator that sends them.
 
 What an app is promised, and the test that shows it over HTTP:
-a revoked consent and a deleted Apple Account end the sessions of Apple, and no others: EndTest
+a revoked consent and a deleted Apple Account end the sessions of Apple, and no others, and services are told: EndTest
 a switched-off relay gets no mail, until it is on again: RelayTest
 a revocation of ours that Apple confirms says so in its timeline: ConfirmedTest
 what Apple did not sign, for this project, in time, is refused: ForgedTest
@@ -12,12 +12,14 @@ import secrets
 import time
 import unittest
 
+import broker
 import mailbox_of_relay
 import records
 import simulator
 from countersign_client import Client
 from gateway_client import PROJECT, Apple, Assertions, Web, new_number
 from identities import APP, ApplePerson
+from local_server import Handler, Server
 from waiting import eventually
 
 PATH = f"/v1/projects/{PROJECT}/apple/notifications"
@@ -96,21 +98,59 @@ class EndTest(NoticeTest):
     def test_the_same_one_twice(self):
         person = ApplePerson()
         person.sign_in(self.web)
-        payload = self.notify("consent-revoked", person)
+        # From a clock that is ahead: its time alone would let it end what began since.
+        ahead = now() + 60 * SECOND
+        payload = self.notify("consent-revoked", person, happenedAt=ahead)
         again = person.sign_in(self.web)
         self.take(payload)
         self.assertTrue(self.is_signed_in(again))
+        self.notify("consent-revoked", person, happenedAt=ahead)
+        self.assertFalse(self.is_signed_in(again))
 
     def test_a_user_who_is_not_known(self):
         self.notify("account-deleted", ApplePerson())
 
     def test_the_simulator_sends_them(self):
-        for order in [{}, {"duplicate": True}, {"delaySeconds": 1}]:
+        test, sent = self, []
+
+        class Relay(Handler):
+            def do_POST(self):
+                body, came = json.loads(self.body()), time.monotonic()
+                status = test.post(body).status
+                sent.append((body["payload"], status, came))
+                self.answer(status, b"{}")
+
+        url = f"http://127.0.0.1:{Server(Relay).start(self.addCleanup).server_port}/"
+        for order, statuses in [({}, [200]), ({"duplicate": True}, [200, 200]), ({"delaySeconds": 1}, [200]), ({"forged": True}, [400])]:
             with self.subTest(order=order):
                 person = ApplePerson()
-                answer = person.sign_in(self.web)
-                self.payload("consent-revoked", person, url=self.web.url + PATH, **order)
-                eventually("the end of the session", lambda: not self.is_signed_in(answer))
+                answer, begun = person.sign_in(self.web), time.monotonic()
+                payload = self.payload("consent-revoked", person, url=url, **order)
+
+                def copies():
+                    return [(status, came) for text, status, came in sent if text == payload]
+
+                eventually("the copies", lambda: len(copies()) >= len(statuses))
+                self.assertEqual([status for status, _ in copies()], statuses)
+                self.assertGreaterEqual(copies()[0][1] - begun, order.get("delaySeconds", 0))
+                self.assertEqual(self.is_signed_in(answer), "forged" in order)
+
+    def test_services_are_told(self):
+        events = broker.Events(self, "account.appleNotified", "account.unlinked")
+        person = ApplePerson(email=f"{secrets.token_hex(8)}@privaterelay.appleid.com")
+        answer = person.sign_in(self.web)
+        self.notify("consent-revoked", person, happenedAt=now() - 60 * SECOND)
+        self.notify("email-disabled", person)
+        self.take(self.notify("consent-revoked", person))
+        # No event tells of the repetition before, and no account has the subject by now.
+        self.notify("account-deleted", person)
+        eventually("the events", lambda: len(events.of(subject=person.subject)) == 4)
+        told = [(body["kind"], body["effect"], body.get("localID")) for _, body in events.of(subject=person.subject)]
+        user = answer["localId"]
+        self.assertCountEqual(told, [
+            ("consent-revoked", "none", user), ("email-disabled", "mailOff", user), ("consent-revoked", "unlinked", user),
+            ("account-deleted", "none", None)])
+        self.assertEqual([body["provider"] for name, body in events.of(localID=user) if name == "account.unlinked"], ["apple.com"])
 
 
 class ConfirmedTest(NoticeTest):

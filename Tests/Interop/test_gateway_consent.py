@@ -13,9 +13,11 @@ import secrets
 import unittest
 
 import broker
+import simulator
 import stack
 from gateway_client import IDENTITY_TOOLKIT, Administrator, APIError, Assertions, Web, new_email, new_number, received_code
 from identities import ApplePerson, GooglePerson
+from second_factors import Factors
 from test_gateway_deletion import ERASED_SECONDS, holds
 from waiting import eventually
 
@@ -34,6 +36,7 @@ def write(text):
 class ConsentTest(Assertions, unittest.TestCase):
     def setUp(self):
         self.web = Web()
+        self.factors = Factors(self.web)
 
     def post(self, client, path, **fields):
         """A call of our own, or an answer with fields of our own: Google's schemas have neither."""
@@ -65,9 +68,7 @@ class ConsentTest(Assertions, unittest.TestCase):
 
 class RecordTest(ConsentTest):
     def test_record_look_up_revoke_and_events(self):
-        channel = broker.channel(self, "service")
-        queue = channel.queue_declare("", exclusive=True).method.queue
-        channel.queue_bind(queue, "countersign.events", "account.consentChanged")
+        events = broker.Events(self, "account.consentChanged")
         user = self.web.anonymous()
         given = self.consent("phone", "email", version=f"v-{secrets.token_hex(8)}")
         (recorded,) = self.record(user, given)
@@ -81,19 +82,9 @@ class RecordTest(ConsentTest):
         self.assertEqual(self.record(user, given), [revoked])
         found = self.post(Administrator(), f"{IDENTITY_TOOLKIT}/v1/projects/example/accounts:lookup", localId=[user["localId"]])
         self.assertEqual(found["users"][0]["consents"], [revoked])
-        events = []
-        eventually("both events", lambda: self.take(channel, queue, user, events) == 2)
-        self.assertEqual([(one["textVersion"], one["isGiven"]) for one in events],
+        eventually("both events", lambda: len(events.of(localID=user["localId"])) == 2)
+        self.assertEqual([(one["textVersion"], one["isGiven"]) for _, one in events.of(localID=user["localId"])],
                          [(given["textVersion"], True), (given["textVersion"], False)])
-
-    def take(self, channel, queue, user, events):
-        while True:
-            method, _, body = channel.basic_get(queue, auto_ack=True)
-            if method is None:
-                return len(events)
-            event = json.loads(body)
-            if event["localID"] == user["localId"]:
-                events.append(event)
 
     def test_what_is_wrong_is_named(self):
         user = self.web.anonymous()
@@ -149,6 +140,12 @@ class RequiredTest(ConsentTest):
 
         eventually("the project's file to be read", lambda: all(look() for _ in range(LOOKS)))
 
+    def require_demand(self, answer):
+        """No tokens, for want of a consent."""
+        self.assertTrue(answer.get("errorMessage", "").startswith("CONSENT_REQUIRED"), sorted(answer))
+        self.assertNotIn("idToken", answer)
+        return answer
+
     def test_apple_then_a_number(self):
         user = ApplePerson().sign_in(self.web)
         number = new_number()
@@ -164,10 +161,8 @@ class RequiredTest(ConsentTest):
     def test_a_number_then_apple(self):
         user = self.web.sign_in_as(new_number())
         person = ApplePerson()
-        answer = person.sign_in(self.web, idToken=user["idToken"])
-        self.assertTrue(answer["errorMessage"].startswith("CONSENT_REQUIRED"), answer["errorMessage"])
+        answer = self.require_demand(person.sign_in(self.web, idToken=user["idToken"]))
         self.assertEqual(answer["providerId"], "apple.com")
-        self.assertNotIn("idToken", answer)
         self.assertEqual(self.ways(user), ["phone"])
         self.consents_to(user, "phone")
         linked = self.web.sign_in_with_pending_token(answer["pendingToken"], idToken=user["idToken"])
@@ -179,8 +174,7 @@ class RequiredTest(ConsentTest):
         user = GooglePerson(email=email, emailVerified=True).sign_in(self.web)
         person = ApplePerson(email=email)
         for _ in range(2):
-            answer = person.sign_in(self.web)
-            self.assertTrue(answer.get("errorMessage", "").startswith("CONSENT_REQUIRED"), sorted(answer))
+            self.require_demand(person.sign_in(self.web))
         self.assertEqual(self.ways(user), ["google.com"])
         self.assertEqual([one["localId"] for one in Administrator().find(email=[email])], [user["localId"]])
         self.consents_to(user, "google.com")
@@ -192,8 +186,7 @@ class RequiredTest(ConsentTest):
         email = f"{secrets.token_hex(8)}@gmail.com"
         user = ApplePerson(email=email).sign_in(self.web)
         google = GooglePerson(email=email, emailVerified=True)
-        answer = google.sign_in(self.web)
-        self.assertTrue(answer.get("errorMessage", "").startswith("CONSENT_REQUIRED"), sorted(answer))
+        self.require_demand(google.sign_in(self.web))
         self.refused("CONSENT_REQUIRED", google.sign_in, self.web, returnIdpCredential=False)
         self.assertEqual(self.ways(user), ["apple.com"])
         self.consents_to(user, "google.com")
@@ -218,6 +211,53 @@ class RequiredTest(ConsentTest):
         # What is linked stays.
         self.assertEqual(self.ways(user), ["apple.com", "phone"])
         self.assertEqual(self.web.sign_in_as(number, count=2)["localId"], user["localId"])
+
+    def test_revoked_by_the_user_before_apple_comes(self):
+        user = self.web.sign_in_as(new_number())
+        self.consents_to(user, "phone")
+        (revoked,) = self.record(user, revokePurposes=["linking"])
+        self.assertIn("revokedAt", revoked)
+        person = ApplePerson()
+        self.require_demand(person.sign_in(self.web, idToken=user["idToken"]))
+        self.assertEqual(self.ways(user), ["phone"])
+        self.consents_to(user, "phone")
+        self.assertEqual(person.sign_in(self.web, idToken=user["idToken"])["localId"], user["localId"])
+        self.assertEqual(self.ways(user), ["apple.com", "phone"])
+
+    def test_apple_then_a_second_factor(self):
+        person = ApplePerson(email=f"{secrets.token_hex(8)}@privaterelay.appleid.com")
+        user, number = person.sign_in(self.web), new_number()
+        self.consents_to(user, "phone")
+        self.refused("CONSENT_REQUIRED", self.factors.start_totp, user["idToken"])
+        self.refused("CONSENT_REQUIRED", self.factors.start_phone, user["idToken"], number)
+        self.assertEqual(simulator.messages(number), [])
+        self.consents_to(user, "secondFactor")
+        session = self.factors.start_phone(user["idToken"], number)
+        code = received_code(number)
+        self.record(user, revokePurposes=["linking"])
+        self.refused("CONSENT_REQUIRED", self.factors.finish_phone, user["idToken"], session, code)
+        self.assertNotIn("mfaInfo", self.user(user))
+        self.consents_to(user, "secondFactor")
+        # The code is not used up.
+        self.factors.finish_phone(user["idToken"], session, code)
+        self.assertIn("mfaPendingCredential", person.sign_in(self.web))
+
+    def test_a_second_factor_then_apple(self):
+        email = new_email()
+        Administrator().change(self.web.sign_up(email)["localId"], emailVerified=True)
+        user, _ = self.factors.enroll_totp(self.web.sign_in_with_password(email)["idToken"])
+        person = ApplePerson()
+        # Each of what the account has, the factor too.
+        for data in [["email"], ["secondFactor"]]:
+            self.consents_to(user, *data)
+            self.require_demand(person.sign_in(self.web, idToken=user["idToken"]))
+        self.assertEqual(self.ways(user), ["password"])
+        self.consents_to(user, "email", "secondFactor")
+        self.assertIn("idToken", person.sign_in(self.web, idToken=user["idToken"]))
+        self.assertEqual(self.ways(user), ["apple.com", "password"])
+        answer = person.sign_in(self.web)
+        self.assertNotIn("idToken", answer)
+        self.assertEqual(len(answer["mfaInfo"]), 1)
 
 
 if __name__ == "__main__":
