@@ -47,6 +47,27 @@ class AppTest(Assertions, unittest.TestCase):
             self.refused("EXPIRED_OOB_CODE", client.sign_in_with_link, email, code)
 
 
+class CallTest(Assertions, unittest.TestCase):
+    def test_answers_to_any_call(self):
+        web, stranger, unknown = Web(), Administrator("stranger"), Web(key="unknown")
+        lookup = web.path("accounts:lookup")
+        find = stranger.path("projects/{projectsId}/accounts:lookup")
+        for client, path, body, status, word, reason, message in [
+            (web, lookup, b"{", 400, "INVALID_ARGUMENT", "parseError", "Invalid JSON payload received. "),
+            (web, lookup, b'{"idToken": 5}', 400, "INVALID_ARGUMENT", "parseError", "Invalid JSON payload received. "),
+            (unknown, unknown.path("accounts:lookup"), b"{}", 400, "INVALID_ARGUMENT", "keyInvalid", "API key not valid. Please"),
+            (web, lookup.partition("?")[0], b"{}", 403, "PERMISSION_DENIED", "forbidden", "The request is missing a valid API key."),
+            (stranger, find, b"{}", 401, "UNAUTHENTICATED", "authError", "Request had invalid authentication credentials. "),
+            (web, find, b"{}", 401, "UNAUTHENTICATED", "authError", "Request had invalid authentication credentials. "),
+            (web, "/nowhere", b"{}", 404, "NOT_FOUND", "notFound", ""),
+            (web, web.path("accounts:signInWithGameCenter"), b"{}", 501, "NOT_IMPLEMENTED", "notImplemented", "OPERATION_NOT_ALLOWED : "),
+        ]:
+            with self.subTest(status=status, path=path):
+                error = client.send("POST", path, body, Content_Type="application/json").error()
+                self.assertEqual((error.status, error.word, error.reason), (status, word, reason))
+                self.assertTrue(error.message.startswith(message), error.message)
+
+
 class ProjectTest(Assertions, unittest.TestCase):
     def test_a_project_without_recaptcha(self):
         gateway = self.enterContext(Process("gateway"))

@@ -166,6 +166,13 @@ import Testing
     #expect(found[0].contains("E.164"))
   }
 
+  @Test func `A code that is easily guessed is warned of, and not repeated`() throws {
+    let loaded = try load(
+      app("verification: 'off', fictionalNumbers: { '+16505550101': '123123', '+16505550102': '271828' }"))
+    let warnings = loaded.warnings.map(\.description).filter { $0.contains("easily guessed") }
+    #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("+16505550101") && !$0.contains("123123") })
+  }
+
   @Test func `A number outside of the ranges for fiction is warned of`() throws {
     let loaded = try load(
       app("verification: 'off', fictionalNumbers: { '+16505553434': '654321', '+16505550101': '123456' }"))

@@ -104,6 +104,18 @@ import Testing
     return DoctorCheck.diagnosis(facts).filter { [.failed, .follows].contains($0.status) }
   }
 
+  @Test func `A fictional number that is a person's is told by each process that has refused it`() {
+    var facts = healthy
+    facts.processes += [
+      process("accounts", url: "http://second") { $0.fictionalRefusals = 3 },
+      process("accounts", url: "http://third") { $0.fictionalRefusals = 0 },
+    ]
+    let found = DoctorCheck.diagnosis(facts).filter { $0.check == "fictional numbers" }
+    #expect(found.map(\.status) == [.warning])
+    #expect(found.first?.detail.contains("http://second has refused 3 sign-ins") == true, "\(found)")
+    #expect(found.first?.hint?.contains("fictionalNumbers") == true)
+  }
+
   @Test func `A healthy server has no failure, whatever lies in its directory`() {
     #expect(failures { _ in }.isEmpty)
     let found = DoctorCheck.diagnosis(healthy)
