@@ -2,7 +2,7 @@
 broker restarts.
 
 Every code gives exactly one account and no number two; of the calls with one code, all that were ever made, at most one gets
-tokens; no account with a second factor gives tokens without it; and nobody is left without a way in.
+tokens; a number is enrolled once, and from then on no account gives tokens without it; and nobody is left without a way in.
 """
 
 import collections
@@ -22,7 +22,6 @@ from second_factors import Factors
 
 IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
 SIGN_INS = int(os.environ.get("COUNTERSIGN_GATEWAY_CHAOS", "2000" if IS_LONG else "400"))
-FACTOR_SIGN_INS = SIGN_INS // 4
 UNDER_WAY = 24
 LIMIT_SECONDS = 2400 if IS_LONG else 900
 # How long one user is patient with all that goes wrong.
@@ -96,66 +95,77 @@ class User:
                 raise TimeoutError(f"…{self.number[-4:]} is not answered")
             time.sleep(0.3)
 
-    def enter(self, client, session, code):
+    # Answers of a call where another call with the code had the tokens.
+    spent = {"SESSION_EXPIRED"}
+
+    def enter(self, call, *arguments):
         """One call with the code: its account and tokens; `None` where another call with it had them."""
         try:
-            return self.patiently(client.sign_in, session, code)
+            return self.patiently(call, *arguments)
         except APIError as error:
-            if error.code != "SESSION_EXPIRED":
+            if error.code not in self.spent:
                 raise
             return None
+
+    def enter_twice(self, calls, *arguments):
+        """Two calls with the code at the same time: the tokens of one; `None` where the answer with them was lost."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            calls = [pool.submit(self.enter, call, *arguments) for call in calls]
+            got = [answer for answer in (call.result() for call in calls) if answer]
+        if len(got) > 1:
+            raise AssertionError(f"one code gave tokens twice: …{self.number[-4:]}")
+        self.lost += not got
+        return got[0] if got else None
 
     def sign_in(self):
         """Until one of two calls at the same time has tokens. An answer that was lost costs another SMS."""
         for attempt in itertools.count(1):
             session = self.patiently(self.clients[0].send_code, self.number)
             code = self.postman.code(self.number, attempt, self.deadline)
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                calls = [pool.submit(self.enter, client, session, code) for client in self.clients]
-                answers = [call.result() for call in calls]
-            got = [answer for answer in answers if answer]
-            if len(got) > 1:
-                raise AssertionError(f"one code gave tokens twice: …{self.number[-4:]}")
-            if got:
-                self.tokens = got[0]
-                self.accounts.append(got[0]["localId"])
+            self.tokens = self.enter_twice([client.sign_in for client in self.clients], session, code)
+            if self.tokens:
+                self.accounts.append(self.tokens["localId"])
                 return self
-            self.lost += 1
 
 
 class FactorUser(User):
-    """One that signs in with a password and the code of a second factor, which it has."""
+    """One that enrols a second factor, and signs in with a password and its code."""
+
+    # An enrolment whose answer was lost ends other sessions, and has the number, whenever it comes.
+    spent = {"SESSION_EXPIRED", "INVALID_MFA_PENDING_CREDENTIAL", "TOKEN_EXPIRED", "SECOND_FACTOR_EXISTS"}
 
     def __init__(self, person, index, postman, tally):
         self.email, number, self.local_id = person
         super().__init__(number, index, postman, tally)
+        self.factors = [Factors(client) for client in self.clients]
+        self.sent = 0
 
-    def enter(self, client, pending, session, code):
-        try:
-            return self.patiently(Factors(client).finish_sign_in, pending, session, code)
-        except APIError as error:
-            if error.code not in {"SESSION_EXPIRED", "INVALID_MFA_PENDING_CREDENTIAL"}:
-                raise
-            return None
+    def next_code(self):
+        self.sent += 1
+        return self.postman.code(self.number, self.sent, self.deadline)
+
+    def enroll(self, id_token):
+        """Whether the answer says so."""
+        session = self.enter(self.factors[1].start_phone, id_token, self.number)
+        calls = [factors.finish_phone for factors in self.factors]
+        return bool(session and self.enter_twice(calls, id_token, session, self.next_code()))
 
     def sign_in(self):
-        # The first code was that of the enrolment.
-        for attempt in itertools.count(2):
+        is_enrolled = False
+        while True:
             first = self.patiently(self.clients[0].sign_in_with_password, self.email)
             if "idToken" in first:
-                raise AssertionError(f"tokens without the second factor: …{self.number[-4:]}")
-            pending, factor = first["mfaPendingCredential"], first["mfaInfo"][0]["mfaEnrollmentId"]
-            session = self.patiently(Factors(self.clients[1]).start_sign_in, pending, factor)
-            code = self.postman.code(self.number, attempt, self.deadline)
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                calls = [pool.submit(self.enter, client, pending, session, code) for client in self.clients]
-                got = [answer for answer in (call.result() for call in calls) if answer]
-            if len(got) > 1:
-                raise AssertionError(f"one code gave tokens twice: …{self.number[-4:]}")
-            if got:
-                self.tokens = got[0]
+                if is_enrolled:
+                    raise AssertionError(f"tokens without the second factor: …{self.number[-4:]}")
+                is_enrolled = self.enroll(first["idToken"])
+                continue
+            is_enrolled = True
+            pending, [factor] = first["mfaPendingCredential"], first["mfaInfo"]
+            session = self.patiently(self.factors[1].start_sign_in, pending, factor["mfaEnrollmentId"])
+            calls = [factors.finish_sign_in for factors in self.factors]
+            self.tokens = self.enter_twice(calls, pending, session, self.next_code())
+            if self.tokens:
                 return self
-            self.lost += 1
 
 
 class Accidents(threading.Thread):
@@ -224,14 +234,13 @@ class ChaosTest(Assertions, unittest.TestCase):
         administrator, web = Administrator(), Web()
 
         def person(_):
-            email, number = new_email(), new_number()
+            email = new_email()
             local_id = web.sign_up(email)["localId"]
             administrator.change(local_id, emailVerified=True)
-            Factors(web).enroll_phone(web.sign_in_with_password(email)["idToken"], number)
-            return email, number, local_id
+            return email, new_number(), local_id
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            people = list(pool.map(person, range(FACTOR_SIGN_INS)))
+            people = list(pool.map(person, range(SIGN_INS)))
         done = self.sign_in_under_accidents(FactorUser, people)
         self.assertEqual(sorted(user.number for user in done), sorted(number for _, number, _ in people))
         for user in done:
