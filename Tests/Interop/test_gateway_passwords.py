@@ -2,7 +2,7 @@
 
 What an app is promised, and the test that shows it over HTTP:
 a new account, and sign-in by its address: SignUpTest, SignInTest
-a stranger learns nothing about addresses, by text or by time: SignInTest, TimingTest
+a stranger learns nothing about addresses, by text or by time: SignInTest, TimingTest, ImportedTimingTest
 what a change ends, and what it needs: ChangeTest, OldTest
 the same account by either way, until one is unlinked: LinkTest
 an address that a provider vouches for: BelievedTest
@@ -13,6 +13,7 @@ import concurrent.futures
 import time
 import unittest
 
+import hash_vectors
 import timings
 from gateway_client import (
     PASSWORD, TOKENS, Administrator, APIError, Apple, Assertions, Web, new_email, new_number, received_code)
@@ -207,6 +208,31 @@ class TimingTest(PasswordTest):
 
     def test_an_unknown_address_takes_as_long_as_a_known_one(self):
         timings.require_same(self, self.measure)
+
+
+class ImportedTimingTest(OwnAccounts):
+    """In a database of its own: a project pays for every kind of hash that it has imported."""
+
+    def measure(self, hash_parameters, length):
+        """An imported hash that no password is known of, one of today, and none: each address is asked once."""
+        samples = [[], [], []]
+        for _ in range(TIMED):
+            emails = [new_email() for _ in samples]
+            self.assertEqual(self.administrator.import_users(
+                [{"localId": emails[0], "email": emails[0], "passwordHash": hash_vectors.text(bytes(length)),
+                  "salt": hash_vectors.text(hash_vectors.SALT)}], **hash_parameters), [])
+            self.administrator.create(email=emails[1], password=PASSWORD)
+            for kind, email in zip(samples, emails):
+                kind.append(timings.seconds(self.refused, WRONG, self.web.sign_in_with_password, email, OTHER_PASSWORD))
+        return samples
+
+    def test_a_hash_that_is_cheaper_than_ours(self):
+        self.start()
+        timings.require_same(self, lambda: self.measure({"hashAlgorithm": "SHA256", "rounds": 1}, 32))
+
+    def test_a_hash_that_is_dearer_than_ours(self):
+        self.start()
+        timings.require_same(self, lambda: self.measure({"hashAlgorithm": "SCRYPT", **hash_vectors.EXAMPLE}, 64))
 
 
 class ChangeTest(PasswordTest):

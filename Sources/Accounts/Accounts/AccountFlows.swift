@@ -20,7 +20,7 @@ struct AccountParts: Sendable {
   let providers: IdentityProviders
   let openID: OpenIDConfigurations
   let pageStates: PageStates
-  let passwords: Passwords
+  var passwords: Passwords
   let mailLinks: MailLinks
   let metrics: MetricsRegistry
   let logger: Logger

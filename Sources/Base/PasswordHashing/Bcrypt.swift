@@ -31,6 +31,11 @@ enum Bcrypt {
     }
   }
 
+  /// A text of the same cost that nothing is known to hash to.
+  static func decoy(of text: [UInt8]) -> [UInt8] {
+    Array("$2b".utf8) + text[3..<7] + [UInt8](repeating: UInt8(ascii: "."), count: length - 7)
+  }
+
   /// - Parameter other: text that was checked, whose cost, salt and prefix the result has.
   /// - Returns: no bytes for a password that no hash has, and `nil` when libcrypt lacks memory.
   static func hash(_ password: [UInt8], like other: [UInt8]) -> [UInt8]? {

@@ -56,6 +56,33 @@ enum HashingMethod: Sendable, Hashable {
     }
   }
 
+  /// The same work, with zeros in the place of secrets.
+  var decoy: HashingMethod {
+    switch self {
+    case .hmac(let digest, let key, let order): return .hmac(digest, key: Self.zeros(like: key), order)
+    case .firebaseScrypt(let scrypt):
+      return .firebaseScrypt(
+        FirebaseScrypt(
+          signerKey: Self.zeros(like: scrypt.signerKey), separator: Self.zeros(like: scrypt.separator),
+          rounds: scrypt.rounds, memoryCost: scrypt.memoryCost))
+    case .argon2(var argon2):
+      argon2.associatedData = Self.zeros(like: argon2.associatedData)
+      return .argon2(argon2)
+    case .digest, .pbkdf2, .scrypt, .bcrypt: return self
+    }
+  }
+
+  /// That of Argon2 chooses the code that runs. Of others the length costs nothing, and bcrypt has it in the hash.
+  func decoySaltLength(of salt: [UInt8]) -> Int {
+    switch self {
+    case .argon2: salt.count
+    case .bcrypt: 0
+    case .hmac, .digest, .pbkdf2, .firebaseScrypt, .scrypt: Argon2.saltLength
+    }
+  }
+
+  private static func zeros(like bytes: [UInt8]) -> [UInt8] { [UInt8](repeating: 0, count: bytes.count) }
+
   private static func check(_ hash: [UInt8], has count: Int) throws(PasswordHashingError) {
     guard hash.count == count else { throw .invalid(field: "passwordHash", rule: "has to have \(count) bytes") }
   }

@@ -48,6 +48,16 @@ public struct PasswordHash: Sendable, Hashable {
   /// Whether it was made with today's algorithm and parameters. Others are replaced at the next sign-in.
   public var isCurrent: Bool { algorithm == Self.current && salt.count == Argon2.saltLength }
 
+  /// A hash that no password has and that takes as long as this one. It is the same for all hashes of a cost, and has
+  /// nothing of theirs: neither key nor salt.
+  public var decoy: PasswordHash {
+    let zeros = [UInt8](repeating: 0, count: hash.count)
+    let hash = algorithm.method == .bcrypt ? Bcrypt.decoy(of: hash) : zeros
+    return PasswordHash(
+      algorithm: ImportAlgorithm(algorithm.method.decoy), hash: hash,
+      salt: [UInt8](repeating: 0, count: algorithm.method.decoySaltLength(of: salt)))
+  }
+
   /// Name of the algorithm in Firebase's words, and the bytes that ``ImportAlgorithm/hash(_:salt:)`` takes.
   public var exported: (algorithm: String, hash: [UInt8], salt: [UInt8]) { (algorithm.name, hash, salt) }
 }

@@ -20,6 +20,37 @@ import Testing
     #expect(PasswordHash(stored: hash.stored) == hash)
   }
 
+  @Test(arguments: ImportVectors.all)
+  func `A decoy is the same for hashes that cost the same, and has nothing of them`(vector: ImportVector) throws {
+    let hash = try vector.made()
+    let decoy = hash.decoy
+    #expect(PasswordHash(stored: decoy.stored) == decoy && decoy.decoy == decoy)
+    #expect(try !decoy.matches(vector.secret()))
+    func changed(_ text: String?) -> String? {
+      text.flatMap { AnyBase64.decode($0) }.map { bytes in Base64.encode(bytes.map { $0 ^ 1 }) }
+    }
+    var fields = vector.fields
+    (fields.signerKey, fields.saltSeparator) = (changed(fields.signerKey), changed(fields.saltSeparator))
+    fields.argon2Parameters?.associatedData = changed(vector.fields.argon2Parameters?.associatedData)
+    let (algorithm, made, salt) = hash.exported
+    // The last character of bcrypt's text is of the hash alone.
+    let others = algorithm == "BCRYPT" ? Array(made.dropLast()) + [UInt8(ascii: "u")] : made.map { $0 ^ 1 }
+    let other = try ImportAlgorithm(fields).hash(others, salt: salt.map { $0 ^ 1 })
+    #expect(other != hash && other.decoy == decoy)
+  }
+
+  @Test func `Decoys of different costs differ`() throws {
+    let digest = [UInt8](repeating: 1, count: 32)
+    let pbkdf2 = try [1, 2].map { rounds throws in
+      try ImportAlgorithm(.rounds("PBKDF2_SHA256", rounds)).hash(digest, salt: []).decoy
+    }
+    let bcrypt = try ["04", "05"].map { cost throws in
+      try ImportAlgorithm(.bcrypt).hash(Array("$2y$\(cost)$\(String(repeating: "a", count: 53))".utf8), salt: []).decoy
+    }
+    #expect(Set(pbkdf2 + bcrypt).count == 4)
+    #expect(bcrypt.allSatisfy { $0.exported.hash.starts(with: "$2b$0".utf8) })
+  }
+
   @Test func `Firebase's public example`() throws {
     let key = "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
     let text = "lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ=="

@@ -6,7 +6,8 @@ import Projects
 
 /// `account.signInWithPassword`: compares in its stage, and begins a session in the transaction.
 ///
-/// An address that no account has costs as much as one that has a password: time tells nothing about it.
+/// An address that no account has costs as much as one that has a password, imported ones included: time tells nothing
+/// about it. See ``Passwords/isRight(_:_:decoy:)``.
 struct PasswordSignInOrder: KeyedOrder {
   let fingerprints: Fingerprints
   private let project: Project
@@ -52,13 +53,18 @@ struct PasswordSignInOrder: KeyedOrder {
       var order = self
       guard project.methods.contains(.password) else { return order }
       let now = access.now()
-      let found = try await access.store.read(StoreKeys(), at: now) { set throws(StoreError) in
-        try attempts.refusal(in: set) == nil ? try Found(email, project.id, in: set) : nil
+      var keys = StoreKeys()
+      try ImportedHashes.addKeys(of: project.id, to: &keys)
+      let looked = try await access.store.read(keys, at: now) {
+        set throws(StoreError) -> (found: Found, imported: ImportedHashes)? in
+        guard try attempts.refusal(in: set) == nil else { return nil }
+        return (try Found(email, project.id, in: set), try ImportedHashes.find(project.id, in: set))
       }
       // The transaction refuses it.
-      guard let found else { return order }
+      guard let looked else { return order }
+      let decoy = looked.imported.decoy(of: email, project.id, reader.hashes)
       do throws(APIError) {
-        order.comparison = .success(try await compare(found))
+        order.comparison = .success(try await compare(looked.found, decoy))
       } catch {
         order.comparison = .failure(error)
       }
@@ -81,9 +87,8 @@ struct PasswordSignInOrder: KeyedOrder {
     }
   }
 
-  private func compare(_ found: Found) async throws(APIError) -> Comparison {
-    let matches = try await passwords.matches(password, found.hash ?? .ofNobody)
-    let isRight = matches && found.hash != nil
+  private func compare(_ found: Found, _ decoy: PasswordHash?) async throws(APIError) -> Comparison {
+    let isRight = try await passwords.isRight(password, found.hash, decoy: decoy)
     let isOld = isRight && found.hash?.isCurrent == false
     return Comparison(
       account: found.account, hash: found.hash, isRight: isRight,

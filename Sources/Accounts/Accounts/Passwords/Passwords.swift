@@ -11,10 +11,17 @@ struct Passwords: Sendable {
   /// Time within which a stage hashes, waiting for its turn included.
   static let longestStage = Duration.seconds(10)
 
-  let pool: HashingPool
+  /// Compares a password with a hash.
+  typealias Match = @Sendable (PasswordHash, Secret) throws(PasswordHashingError) -> Bool
 
-  init(_ pool: HashingPool) {
-    self.pool = pool
+  let pool: HashingPool
+  private let matches: Match
+
+  init(
+    _ pool: HashingPool,
+    matches: @escaping Match = { hash, password throws(PasswordHashingError) in try hash.matches(password) }
+  ) {
+    (self.pool, self.matches) = (pool, matches)
   }
 
   /// - Throws: `MISSING_PASSWORD`, or `WEAK_PASSWORD` with the rule that a new password breaks.
@@ -48,9 +55,21 @@ struct Passwords: Sendable {
     try await run { () throws(PasswordHashingError) in try PasswordHash.make(password) }
   }
 
+  /// Compares a password with the hash of an account, if there is one.
+  ///
+  /// A wrong one is compared with one hash of today and one of the costs that were imported, the account's own among
+  /// them: it takes as long whether the address has no account, no password, one of today or one of elsewhere.
+  ///
+  /// - Parameter decoy: what stands for an imported hash where there is none.
   /// - Throws: `INTERNAL_ERROR` with `retryAfter` while too many wait.
-  func matches(_ password: Secret, _ hash: PasswordHash) async throws(APIError) -> Bool {
-    try await run { () throws(PasswordHashingError) in try hash.matches(password) }
+  func isRight(_ password: Secret, _ hash: PasswordHash?, decoy: PasswordHash?) async throws(APIError) -> Bool {
+    let today: PasswordHash? = hash?.isCurrent == true ? nil : .ofNobody
+    let imported = hash?.isCurrent == false ? nil : decoy
+    return try await run { [matches] () throws(PasswordHashingError) in
+      if let hash, try matches(hash, password) { return true }
+      for other in [today, imported] { if let other { _ = try matches(other, password) } }
+      return false
+    }
   }
 
   private func run<Value: Sendable>(

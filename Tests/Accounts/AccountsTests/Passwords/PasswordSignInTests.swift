@@ -1,9 +1,11 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import PasswordHashing
 import Projects
+import Synchronization
 import TestSupport
 import Testing
 
@@ -115,6 +117,81 @@ struct PasswordSignInTests {
     fields.passwordHashOrder = "SALT_AND_PASSWORD"
     return fields
   }()
+
+  // MARK: Time
+
+  /// Costs of the hashes that a password is compared with, in any order.
+  private func costs(of email: String, _ password: String = AccountsBench.otherPassword) async throws -> [String] {
+    let compared = Mutex<[String]>([])
+    var parts = bench.parts
+    parts.passwords = Passwords(parts.passwords.pool) { hash, password throws(PasswordHashingError) in
+      compared.withLock { $0.append(hash.decoy.stored) }
+      return try hash.matches(password)
+    }
+    let id = bench.nextID()
+    let command = try bench.signingIn(email, password, id: id)
+    let order = try PasswordSignInOrder(command, Envelope(try bench.message(command, id: id)), parts)
+    _ = try await #require(order.stage).run(StageAccess(context: bench.context))
+    return compared.withLock { $0.sorted() }
+  }
+
+  /// Imports a user with a hash of PBKDF2.
+  /// - Returns: its cost.
+  private func importUser(_ email: String, rounds: Int) async throws -> String {
+    let digest = [UInt8](repeating: 7, count: 32)
+    var user = UserFields(localID: email)
+    (user.email, user.passwordHash, user.salt) = (email, Base64.encode(digest), Base64.encode(digest))
+    var batch = UserBatch(users: [user])
+    batch.hash = HashParameters(hashAlgorithm: "PBKDF2_SHA256")
+    batch.hash?.rounds = rounds
+    #expect(try AccountsImported(json: try await bench.importing(batch).body).refused.isEmpty)
+    let account = try #require(try await bench.find(email))
+    return try #require(try await bench.passwordHash(of: account)).decoy.stored
+  }
+
+  @Test func `A wrong password costs the same, whatever the account has`() async throws {
+    var users = try await makeUsers()
+    let today = PasswordHash.ofNobody.decoy.stored
+    for email in users { #expect(try await costs(of: email) == [today], "\(email)") }
+    let imported = try await importUser("moved@example.com", rounds: 1)
+    users.append("moved@example.com")
+    for email in users { #expect(try await costs(of: email) == [today, imported].sorted(), "\(email)") }
+    // A right one tells nothing that is not told.
+    #expect(try await costs(of: users[0], AccountsBench.password) == [today])
+  }
+
+  @Test func `An imported hash that the project does not remember costs one of today as well`() async throws {
+    let user = try await bench.signUp(email: AccountsBench.email)
+    let hash = try ImportAlgorithm(Self.sha256).hash([UInt8](repeating: 7, count: 32), salt: [])
+    let account = try #require(try await bench.account(of: user))
+    try await bench.store(hash, of: account)
+    let costs = try await costs(of: AccountsBench.email)
+    #expect(costs == [PasswordHash.ofNobody.decoy.stored, hash.decoy.stored].sorted())
+  }
+
+  @Test func `Addresses without an imported hash share its costs out, each with always the same`() async throws {
+    let today = PasswordHash.ofNobody.decoy.stored
+    var imported: [String] = []
+    for rounds in 1...3 { imported.append(try await importUser("moved\(rounds)@example.com", rounds: rounds)) }
+    #expect(try await costs(of: "MOVED2@example.com") == [today, imported[1]].sorted())
+    var found: [[String]] = []
+    for index in 0..<40 { found.append(try await costs(of: "nobody\(index)@example.com")) }
+    for index in 0..<4 { #expect(try await costs(of: "Nobody\(index)@EXAMPLE.com") == found[index]) }
+    #expect(Set(found) == Set(imported.map { [today, $0].sorted() }))
+  }
+
+  @Test func `A project remembers a bounded number of costs, and each once`() async throws {
+    for rounds in 1...ImportedHashes.most + 2 {
+      _ = try await importUser("moved\(rounds)@example.com", rounds: rounds)
+      _ = try await importUser("other\(rounds)@example.com", rounds: rounds)
+    }
+    let known = try await bench.look { set throws(StoreError) in
+      try ImportedHashes.find(AccountsBench.project, in: set)
+    }
+    #expect(known.decoys.count == ImportedHashes.most && Set(known.decoys).count == ImportedHashes.most)
+  }
+
+  // MARK: Changes on the way
 
   /// Runs the stage, changes something, and carries the command out.
   private func signIn(

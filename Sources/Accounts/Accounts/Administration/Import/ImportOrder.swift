@@ -34,6 +34,7 @@ struct ImportOrder: KeyedOrder {
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)
+    try ImportedHashes.addKeys(of: project, to: &keys)
     for case .success(let user) in rows { try user.addKeys(to: &keys) }
   }
 
@@ -44,12 +45,16 @@ struct ImportOrder: KeyedOrder {
     case .success(let found): administrator = found
     }
     var refused: [RefusedUser] = []
+    var hashes: [PasswordHash] = []
     var known: Set<RecordID> = []
     for (index, row) in rows.enumerated() {
       if let refusal = try take(row, &known, in: &set) {
         refused.append(RefusedUser(index: index, message: "\(refusal.code.rawValue) : \(refusal.message)"))
+      } else if case .success(let user) = row, let hash = user.hash {
+        hashes.append(hash)
       }
     }
+    try ImportedHashes.note(hashes, of: project, in: &set)
     if refused.count < rows.count {
       try ActRecord.note(
         "import", by: administrator, project: project, localID: nil, count: rows.count - refused.count, id: eventID,

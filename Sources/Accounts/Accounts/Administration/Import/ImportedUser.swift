@@ -11,7 +11,7 @@ struct ImportedUser: Sendable {
   private let fields: AccountFields
   private let createdAt: UnixTime?
   private let lastLoginAt: UnixTime?
-  private let hash: PasswordHash?
+  let hash: PasswordHash?
 
   init(_ user: UserFields, project: String, hash: PasswordHash?) throws(APIError) {
     fields = try AccountFields(user)
