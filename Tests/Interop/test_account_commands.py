@@ -245,6 +245,20 @@ class ImportTest(CommandTest):
         self.assertEqual((shown["createdAt"], shown["displayName"], shown["emailVerified"]), ("1600000000000", "Ada", True))
         self.assertEqual({entry["providerId"] for entry in shown["providerUserInfo"]}, {"google.com", "password", "phone"})
 
+    def test_users_that_are_there_may_stay_as_they_are(self):
+        made = hash_vectors.chain("sha256", hash_vectors.SALT + PASSWORD.encode(), 1)
+        emails = [new_email(), new_email()]
+        users = [{"localId": email, "email": email, "passwordHash": hash_vectors.text(made), "salt": hash_vectors.text(hash_vectors.SALT)}
+                 for email in emails]
+        options = ["--hash-algo", "SHA256", "--rounds", "1", "--keep-existing"]
+        self.assertEqual(account("import", self.users_file(users[:1]), *options), {"imported": 1, "refused": 0, "kept": 0})
+        user = self.web.sign_in_with_password(emails[0])
+        user = self.web.update(user["idToken"], password="another horse battery", returnSecureToken=True)
+        self.assertEqual(account("import", self.users_file(users), *options), {"imported": 1, "refused": 0, "kept": 1})
+        self.assertEqual(self.web.sign_in_with_password(emails[0], "another horse battery")["localId"], emails[0])
+        self.assertEqual(self.web.refresh(user["refreshToken"])["user_id"], emails[0])
+        self.assertEqual(self.web.sign_in_with_password(emails[1])["localId"], emails[1])
+
     def test_a_csv_file(self):
         """As Firebase's auth:export writes it: 28 columns, no line of names."""
         email, number, uid, subject = new_email(), new_number(), new_id(), secrets.token_hex(8)

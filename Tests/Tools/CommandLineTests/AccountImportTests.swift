@@ -68,6 +68,22 @@ import Testing
     #expect(all.count == 500)
   }
 
+  @Test func `Users that are there stay as they are if asked for, and are counted`() async throws {
+    let file = try file((1...3).map { #"{"localId": "u\#($0)"}"# })
+    let accounts = FakeAccounts { _, body in
+      let refusals = ["DUPLICATE_LOCAL_ID : it is there", "EMAIL_EXISTS : taken"].enumerated().map { index, text in
+        JSONValue.object(["index": .integer(Int64(index)), "message": .text(text)])
+      }
+      return .success(.object(["refused": .array(refusals)]))
+    }
+    let kept = await run(accounts, file, "--keep-existing")
+    #expect(kept.code == .failure && kept.output == "1 user is in, 1 stayed as it was, 1 row was refused\n")
+    #expect(!kept.error.contains("line 1") && kept.error.contains("line 2: EMAIL_EXISTS"), "\(kept.error)")
+    // Without the option it is the refusal of a row.
+    #expect(await run(accounts, file).output == "1 user is in, 2 rows were refused\n")
+    #expect(accounts.sent.withLock { $0.map { $0.body["batch"]?["keepsExisting"] } } == [.bool(true), nil])
+  }
+
   @Test func `A state of another file or project is not gone on with`() async throws {
     let file = try file([#"{"localId": "u1"}"#])
     let accounts = FakeAccounts { _, _ in .success(Self.taken) }

@@ -13,6 +13,8 @@ struct AccountImport: Sendable {
   /// Algorithm of hashes that do not name theirs.
   let hash: HashParameters?
   let timeout: Duration
+  /// Whether accounts of the same IDs stay as they are, rather than being replaced.
+  var keepsExisting = false
   var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
   /// A batch that accounts has answered.
@@ -53,6 +55,7 @@ struct AccountImport: Sendable {
     guard !batch.users.isEmpty else { return .success(batch.problems) }
     var content = UserBatch(users: batch.users)
     content.hash = batch.hasOwnHashes.flatMap { $0 ? HashOptions.own : hash }
+    content.keepsExisting = keepsExisting ? true : nil
     var left = Self.patience
     while true {
       do throws(CommandLineError) {
@@ -71,7 +74,8 @@ struct AccountImport: Sendable {
 
   private func problems(of batch: ImportBatch, _ reply: AccountsImported) -> [ImportBatch.Problem] {
     let refused = reply.refused.filter { batch.lines.indices.contains($0.index) }.map {
-      ImportBatch.Problem(line: batch.lines[$0.index], reason: $0.message)
+      ImportBatch.Problem(
+        line: batch.lines[$0.index], reason: $0.message, isOfExisting: keepsExisting && $0.isOfExisting)
     }
     return (batch.problems + refused).sorted { $0.line < $1.line }
   }
@@ -99,6 +103,10 @@ private struct ImportOrder {
     }
     return turns
   }
+}
+
+extension RefusedUser {
+  fileprivate var isOfExisting: Bool { message.hasPrefix(APIErrorCode.duplicateLocalID.rawValue + " ") }
 }
 
 extension CommandLineError {

@@ -8,6 +8,8 @@ struct ImportBatch: Sendable {
   struct Problem: Error, Sendable {
     let line: Int
     let reason: String
+    /// Whether an account of the same ID is there and stays as it is.
+    var isOfExisting = false
   }
 
   /// Sealed and in base64, together with all else, it is no longer than a message may be.

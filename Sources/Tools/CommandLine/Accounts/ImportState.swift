@@ -16,6 +16,8 @@ struct ImportState: Codable, Equatable {
   var rows = 0
   /// Those of them that were refused.
   var refused = 0
+  /// Those of them whose users were there, and stayed as they were.
+  var kept = 0
 
   /// The state before the first row.
   init(of file: String, project: String) throws(CommandLineError) {

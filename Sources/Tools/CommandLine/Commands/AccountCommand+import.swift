@@ -8,14 +8,16 @@ extension AccountCommand {
     static let syntax = named(
       "import", "Brings users in from a file as Firebase's auth:export writes it: IDs, hashes, identities, claims.",
       discussion: """
-        A user of the same ID is replaced. Rows that cannot be brought in are named, and the others are. An import that was stopped goes on
-        when it is started again: how far it has come is in FILE.import-state. Exit code 1 if a row was refused.
+        A user of the same ID is replaced, password and all, unless --keep-existing is given. Rows that cannot be brought in are named,
+        and the others are. An import that was stopped goes on when it is started again: how far it has come is in FILE.import-state.
+        Exit code 1 if a row was refused.
         """)
 
     struct Options: CommandOptions {
       let project: ProjectOption
       let format: AccountFileFormat?
       let hash: HashOptions
+      let keepsExisting: Bool
       let restarts: Bool
       let file: String
 
@@ -23,6 +25,8 @@ extension AccountCommand {
         project = reader.inherited()
         format = reader.word("format", "FORMAT", "json or csv: by the end of the file's name unless given.")
         hash = HashOptions(reader)
+        keepsExisting = reader.flag(
+          "keep-existing", "Leaves users that the project has as they are, and counts them: their rows change nothing.")
         restarts = reader.flag("restart", "Begins with the first row, whatever was done before.")
         file = reader.operand("FILE", "File with the users.")
       }
@@ -40,21 +44,26 @@ extension AccountCommand {
         var batches = ImportBatches(
           try AccountFileReader(path: file, format: format), hasHashParameters: hash != nil)
         try batches.skip(to: begun.rows)
-        let order = AccountImport(accounts: accounts, project: project, hash: hash, timeout: context.timeout)
+        let order = AccountImport(
+          accounts: accounts, project: project, hash: hash, timeout: context.timeout,
+          keepsExisting: options.keepsExisting)
         return try await Self.carryOut(order, &batches, begun, ImportReport(file: file, begun, context.report))
       }
       ImportState.remove(beside: file)
-      let imported = state.rows - state.refused
+      let imported = state.rows - state.refused - state.kept
+      var counts = ["imported": JSONValue.integer(Int64(imported)), "refused": .integer(Int64(state.refused))]
+      if options.keepsExisting { counts["kept"] = .integer(Int64(state.kept)) }
       return CommandOutput(
-        text: Self.text(imported, state.refused),
-        json: .object(["imported": .integer(Int64(imported)), "refused": .integer(Int64(state.refused))]),
+        text: Self.text(imported, state), json: .object(counts),
         exitCode: state.refused == 0 ? .success : .failure)
     }
 
-    private static func text(_ imported: Int, _ refused: Int) -> String {
-      let users = imported == 1 ? "1 user is in" : "\(imported) users are in"
-      guard refused > 0 else { return users }
-      return users + (refused == 1 ? ", 1 row was refused" : ", \(refused) rows were refused")
+    private static func text(_ imported: Int, _ state: ImportState) -> String {
+      var text = imported == 1 ? "1 user is in" : "\(imported) users are in"
+      let (kept, refused) = (state.kept, state.refused)
+      if kept > 0 { text += kept == 1 ? ", 1 stayed as it was" : ", \(kept) stayed as they were" }
+      if refused > 0 { text += refused == 1 ? ", 1 row was refused" : ", \(refused) rows were refused" }
+      return text
     }
 
     private static func carryOut(
@@ -64,9 +73,11 @@ extension AccountCommand {
       do throws(CommandLineError) {
         try await order.run(&batches) { batch, problems throws(CommandLineError) in
           state.rows = batch.end
-          state.refused += problems.count
+          let refused = problems.filter { !$0.isOfExisting }
+          state.refused += refused.count
+          state.kept += problems.count - refused.count
           report.count(batch.factorsWithoutNumber(except: problems))
-          try report.settled(state, problems)
+          try report.settled(state, refused)
         }
       } catch {
         try state.write(beside: report.file)

@@ -91,7 +91,8 @@ import Testing
     let localID = try #require(signedIn.reply.localID)
     var batch = UserBatch(users: [user(localID) { $0.displayName = "Ada" }])
     batch.keepsExisting = true
-    #expect(try refused(try await bench.importing(batch)).isEmpty)
+    let kept = try refused(try await bench.importing(batch))
+    #expect(kept.map(\.index) == [0] && kept.allSatisfy { $0.message.hasPrefix("DUPLICATE_LOCAL_ID : ") })
     #expect(try await bench.find(localID)?.phoneNumber == AccountsBench.number)
     batch.keepsExisting = nil
     #expect(try refused(try await bench.importing(batch)).isEmpty)

@@ -35,7 +35,7 @@ struct ImportedUser: Sendable {
   /// - Returns: the reason that it is refused. Nothing is changed then.
   func store(keepsExisting: Bool, in set: inout WorkingSet) throws(StoreError) -> APIError? {
     let existing = try AccountRecord.find(id, project: project, in: set)
-    if keepsExisting, existing != nil { return nil }
+    if keepsExisting, existing != nil { return .localIDTaken }
     if let conflict = try fields.conflict(with: id, in: project, set) { return conflict }
     let stored = try existing?.hasPassword == true ? PasswordRecord.find(id, in: set)?.hash : nil
     var account = try account(existing, at: set.now)
