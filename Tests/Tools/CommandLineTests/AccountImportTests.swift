@@ -71,7 +71,8 @@ import Testing
   @Test func `Users that are there stay as they are if asked for, and are counted`() async throws {
     let file = try file((1...3).map { #"{"localId": "u\#($0)"}"# })
     let accounts = FakeAccounts { _, body in
-      let refusals = ["DUPLICATE_LOCAL_ID : it is there", "EMAIL_EXISTS : taken"].enumerated().map { index, text in
+      let refusals = ["DUPLICATE_LOCAL_ID : another account has the ID", "EMAIL_EXISTS : taken"].enumerated().map {
+        index, text in
         JSONValue.object(["index": .integer(Int64(index)), "message": .text(text)])
       }
       return .success(.object(["refused": .array(refusals)]))
@@ -87,9 +88,11 @@ import Testing
   @Test func `A state of another file or project is not gone on with`() async throws {
     let file = try file([#"{"localId": "u1"}"#])
     let accounts = FakeAccounts { _, _ in .success(Self.taken) }
-    try ImportState(of: file, project: "another-project").write(beside: file)
+    try ImportState(of: file, project: "another-project", keepsExisting: false).write(beside: file)
     let refused = await run(accounts, file)
     #expect(refused.code == .badInput && refused.error.contains("--restart"))
+    try ImportState(of: file, project: "example", keepsExisting: true).write(beside: file)
+    #expect(await run(accounts, file).code == .badInput)
     #expect(await run(accounts, file, "--restart").code == .success)
   }
 

@@ -32,6 +32,8 @@ struct RevocationReply: Report {
     case .state(let status):
       guard status.operationID == revocation.operationID, status.kind == .appleRevocation else { return }
       try end(&revocation, with: status, in: &set)
+    // Nobody waits for the answer to a later look, which may find the coordinator busy: it is made again.
+    case .refused(let error) where revocation.waiting.isEmpty && error.isRetriable: break
     case .refused(let error): try revocation.answer(CommandAnswer(APIError(refusalOfRevocation: error)), in: &set)
     }
     try revocation.store(in: &set)

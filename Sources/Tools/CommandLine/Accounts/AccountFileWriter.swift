@@ -27,23 +27,28 @@ struct AccountFileWriter {
     deinit { close(number) }
   }
 
-  /// - Parameter size: bytes of a file with users that are kept; 0 makes a new file, for its owner alone.
-  /// - Throws: ``CommandLineError`` when the new file exists or cannot be made, or the other one is not as it was left.
+  /// Makes the file, for its owner alone, or goes on with one that was left.
+  /// - Parameter size: bytes of a file with users that are kept; 0 for none.
+  /// - Throws: ``CommandLineError`` when another export writes the file, it cannot be made, or it is not as it was left.
   init(path: String, format: AccountFileFormat, behind size: Int = 0) throws(CommandLineError) {
     self.path = path
     self.format = format
-    let number = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (size > 0 ? 0 : O_CREAT | O_EXCL), 0o600)
+    let number = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (size > 0 ? 0 : O_CREAT), 0o600)
     guard number >= 0 else { throw Self.unwritable(path) }
     file = Descriptor(number)
     isFirst = size == 0
-    guard size > 0 else {
-      if format == .json { buffer += "{\"users\": [\n".utf8 }
-      return
+    var (opened, named) = (stat(), stat())
+    // An export that ended between the two calls has given the file its own name.
+    guard flock(number, LOCK_EX | LOCK_NB) == 0, fstat(number, &opened) == 0, lstat(path, &named) == 0,
+      opened.st_ino == named.st_ino
+    else { throw CommandLineError(.unavailable, "another export writes \(path): wait for its end") }
+    guard opened.st_size >= size, opened.st_uid == geteuid(), opened.st_mode & 0o077 == 0 else {
+      throw CommandLineError(.badInput, "\(path) is not as an export left it: remove it, start without --resume")
     }
-    var status = stat()
-    guard fstat(number, &status) == 0, status.st_size >= size, status.st_uid == geteuid(), status.st_mode & 0o077 == 0
-    else { throw CommandLineError(.badInput, "\(path) is not as an export has left it: start without --resume") }
-    guard ftruncate(number, size) == 0, lseek(number, size, SEEK_SET) == size else { throw Self.unwritable(path) }
+    guard ftruncate(number, off_t(size)) == 0, lseek(number, off_t(size), SEEK_SET) == size else {
+      throw Self.unwritable(path)
+    }
+    if size == 0, format == .json { buffer += "{\"users\": [\n".utf8 }
   }
 
   /// Adds an account. Blocks now and then.

@@ -106,7 +106,9 @@ private struct ImportOrder {
 }
 
 extension RefusedUser {
-  fileprivate var isOfExisting: Bool { message.hasPrefix(APIErrorCode.duplicateLocalID.rawValue + " ") }
+  fileprivate var isOfExisting: Bool {
+    message == "\(APIErrorCode.duplicateLocalID.rawValue) : another account has the ID"
+  }
 }
 
 extension CommandLineError {

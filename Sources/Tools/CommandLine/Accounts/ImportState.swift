@@ -12,6 +12,7 @@ struct ImportState: Codable, Equatable {
   let project: String
   let size: Int64
   let changedAt: Int64
+  let keepsExisting: Bool
   /// Rows that are done, from the first one.
   var rows = 0
   /// Those of them that were refused.
@@ -20,7 +21,7 @@ struct ImportState: Codable, Equatable {
   var kept = 0
 
   /// The state before the first row.
-  init(of file: String, project: String) throws(CommandLineError) {
+  init(of file: String, project: String, keepsExisting: Bool) throws(CommandLineError) {
     var status = stat()
     guard stat(file, &status) == 0 else {
       throw CommandLineError(.noInput, "cannot read \(file): does it exist, and may you read it?")
@@ -28,6 +29,7 @@ struct ImportState: Codable, Equatable {
     self.project = project
     size = Int64(status.st_size)
     changedAt = Int64(status.st_mtim.tv_sec)
+    self.keepsExisting = keepsExisting
   }
 
   static func path(of file: String) -> String { "\(file).import-state" }
@@ -37,9 +39,13 @@ struct ImportState: Codable, Equatable {
     let path = Self.path(of: file)
     guard access(path, F_OK) == 0 else { return }
     let left = try? JSONReader.commandLine.decode(ImportState.self, from: try InputFile.read(path))
-    guard let left, (left.project, left.size, left.changedAt) == (project, size, changedAt) else {
+    guard let left, (left.project, left.size, left.changedAt) == (project, size, changedAt),
+      left.keepsExisting == keepsExisting
+    else {
       throw CommandLineError(
-        .badInput, "\(path) is of another project, or \(file) has changed since: --restart begins with the first row")
+        .badInput,
+        "\(path) is of another project or was without --keep-existing where this one has it, or \(file) has changed since: "
+          + "--restart begins with the first row")
     }
     self = left
   }

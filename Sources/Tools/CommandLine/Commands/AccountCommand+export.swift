@@ -58,7 +58,7 @@ extension AccountCommand {
       _ report: (String) -> Void
     ) async throws(CommandLineError) -> ExportState {
       let temporary = ExportState.temporary(of: file)
-      if begun.users == 0 { ExportState.remove(beside: file) }
+      if begun.users == 0 { unlink(ExportState.path(of: file)) }
       var writer = try AccountFileWriter(path: temporary, format: format, behind: begun.size)
       var (state, last) = (begun, ContinuousClock.now)
       repeat {
@@ -79,8 +79,8 @@ extension AccountCommand {
         }
       } while state.next != nil
       try writer.finish()
-      unlink(ExportState.path(of: file))
       guard rename(temporary, file) == 0 else { throw NewFile.failure(file) }
+      unlink(ExportState.path(of: file))
       return state
     }
 
@@ -115,7 +115,7 @@ private struct ExportState: Codable, Sendable {
 
   mutating func resume(from file: String) throws(CommandLineError) {
     let path = Self.path(of: file)
-    guard access(path, F_OK) == 0 else { return }
+    guard access(path, F_OK) == 0, access(Self.temporary(of: file), F_OK) == 0 else { return }
     // A state that cannot be read is refused below.
     let left = try? JSONReader.commandLine.decode(ExportState.self, from: try InputFile.read(path))
     guard let left, (left.project, left.format, left.omitsHashes) == (project, format, omitsHashes) else {

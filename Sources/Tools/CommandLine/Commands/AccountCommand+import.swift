@@ -36,7 +36,7 @@ extension AccountCommand {
       let (project, file) = (try options.project.id(), options.file)
       let format = try AccountFileFormat.of(file, given: options.format)
       let hash = try options.hash.parameters(context)
-      var start = try ImportState(of: file, project: project)
+      var start = try ImportState(of: file, project: project, keepsExisting: options.keepsExisting)
       if !options.restarts { try start.resume(from: file) }
       let (begun, restarts) = (start, start.rows == 0)
       if !restarts { context.report("going on after row \(start.rows)\n") }

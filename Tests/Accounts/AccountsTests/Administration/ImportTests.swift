@@ -63,6 +63,7 @@ import Testing
         "EMAIL_EXISTS", "PHONE_NUMBER_EXISTS", "EMAIL_EXISTS", "DUPLICATE_LOCAL_ID", "MISSING_LOCAL_ID",
         "INVALID_ARGUMENT", "INVALID_CLAIMS",
       ])
+    #expect(refused[3].message == "DUPLICATE_LOCAL_ID : an earlier row has the ID")
     #expect(refused.allSatisfy { !$0.message.contains("example.com") && !$0.message.contains("+1") })
     #expect(try await count(bench) == 3)
   }
@@ -99,6 +100,22 @@ import Testing
     let replaced = try #require(try await bench.find(localID))
     #expect(replaced.phoneNumber == nil && replaced.displayName == "Ada")
     #expect(try await bench.signIn("b").reply.localID != localID)
+  }
+
+  /// Each of these addresses is one that the store is asked for only when it is known to leave.
+  @Test func `Users are replaced who lose the addresses of their identities, a batch of them at once`() async throws {
+    let bench = try await AccountsBench()
+    let users = (0..<100).map { number in
+      user("user-\(number)") { user in
+        var identity = UserIdentity(providerID: "google.com", subject: "\(number)")
+        identity.email = "google-\(number)@example.com"
+        user.identities = [identity]
+      }
+    }
+    #expect(try refused(try await bench.importing(UserBatch(users: users))).isEmpty)
+    let without = (0..<100).map { user("user-\($0)") }
+    #expect(try refused(try await bench.importing(UserBatch(users: without))).isEmpty)
+    #expect(try await bench.find("user-99")?.identities.isEmpty == true)
   }
 
   @Test func `A batch has at most 100 users, and each is loaded at once`() async throws {

@@ -204,7 +204,10 @@ import Testing
       #expect(late.isEmpty)
       return
     }
-    await bench.report(ScriptedCoordinator.reply(bench.state(.completed, .revoked), to: try #require(late.first)))
+    let busy = APIError(.internalError, "busy", retryAfter: 1)
+    await bench.report(ScriptedCoordinator.reply(ErrorReply(busy), to: try #require(late.first)))
+    let later = await looks(after: AppleRevocation.latePause)
+    await bench.report(ScriptedCoordinator.reply(bench.state(.completed, .revoked), to: try #require(later.first)))
     #expect(bench.replies.isEmpty)
     #expect(await looks(after: AppleRevocation.latePause).isEmpty)
     #expect(try await bench.find(holder.account)?.appleRevokedAt != nil)

@@ -47,13 +47,20 @@ struct ImportOrder: KeyedOrder {
     var refused: [RefusedUser] = []
     var hashes: [PasswordHash] = []
     var known: Set<RecordID> = []
+    // All rows are looked at before the first that lacks something ends the run: one load brings what all of them lack.
+    var lacking: StoreError?
     for (index, row) in rows.enumerated() {
-      if let refusal = try take(row, &known, in: &set) {
-        refused.append(RefusedUser(index: index, message: "\(refusal.code.rawValue) : \(refusal.message)"))
-      } else if case .success(let user) = row, let hash = user.hash {
-        hashes.append(hash)
+      do throws(StoreError) {
+        if let refusal = try take(row, &known, in: &set) {
+          refused.append(RefusedUser(index: index, message: "\(refusal.code.rawValue) : \(refusal.message)"))
+        } else if case .success(let user) = row, let hash = user.hash {
+          hashes.append(hash)
+        }
+      } catch {
+        lacking = lacking ?? error
       }
     }
+    if let lacking { throw lacking }
     try ImportedHashes.note(hashes, of: project, in: &set)
     if refused.count < rows.count {
       try ActRecord.note(
@@ -69,7 +76,7 @@ struct ImportOrder: KeyedOrder {
     switch row {
     case .failure(let error): return error
     case .success(let user):
-      guard known.insert(user.id).inserted else { return .localIDTaken }
+      guard known.insert(user.id).inserted else { return .localIDRepeated }
       return try user.store(keepsExisting: keepsExisting, in: &set)
     }
   }

@@ -132,4 +132,5 @@ extension CommandReader {
 extension APIError {
   static let missingLocalID = APIError(.missingLocalID, "the ID of the user is needed", field: "localID")
   static let localIDTaken = APIError(.duplicateLocalID, "another account has the ID", field: "localID")
+  static let localIDRepeated = APIError(.duplicateLocalID, "an earlier row has the ID", field: "localID")
 }

@@ -92,7 +92,9 @@ struct ProfileFetch: Sendable {
   private func log(_ refusal: ProviderRefusal) {
     guard context.refusals.isDue("\(label) \(refusal.isOfSecret)", at: context.clock.now()) else { return }
     var metadata: LogMetadata = ["provider": provider, .error: refusal.code ?? "none"]
-    if refusal.isOfSecret { metadata.append(.hint, "put the project's right secret into providerSecretsFile") }
+    if refusal.isOfSecret {
+      metadata.append(.hint, "if all sign-ins fail, put the project's right secret into providerSecretsFile")
+    }
     context.log.warning("an identity provider refuses a code, a token, or our secret", metadata)
   }
 
