@@ -13,6 +13,7 @@ import collections
 import concurrent.futures
 import html.parser
 import http.client
+import itertools
 import time
 import unittest
 import urllib.parse
@@ -76,19 +77,32 @@ class MailTest(Assertions, unittest.TestCase):
         self.web.send_link("VERIFY_AND_CHANGE_EMAIL", idToken=user["idToken"], newEmail=email)
         return link(email)
 
+    def recover_link(self, user):
+        """The link that takes a change of the address back, and the user with the new one."""
+        self.web.apply_link(self.verify_link(user).code)
+        email = new_email()
+        self.web.apply_link(self.change_link(user, email).code)
+        return link(user["email"], count=2), {**user, "email": email}
+
+    def link_of(self, kind):
+        """A link, the call that spends it, and the user, whose address is the one before that."""
+        user = self.user()
+        if kind == "PASSWORD_RESET":
+            found = self.reset_link(user["email"])
+            return found, lambda password=OTHER_PASSWORD: self.web.reset_password(found.code, password), user
+        if kind == "EMAIL_SIGNIN":
+            found = self.sign_in_link(user["email"])
+            return found, lambda: self.web.sign_in_with_link(user["email"], found.code), user
+        if kind == "RECOVER_EMAIL":
+            found, user = self.recover_link(user)
+        else:
+            found = self.verify_link(user) if kind == "VERIFY_EMAIL" else self.change_link(user, new_email())
+        return found, lambda: self.web.apply_link(found.code), user
+
     def each_link(self):
-        """A link of each kind that is mailed at a user's wish: the kind, the link, the call that spends it, and the user."""
-        for kind in list(MODES)[:4]:
-            user = self.user()
-            if kind == "PASSWORD_RESET":
-                found = self.reset_link(user["email"])
-                yield kind, found, lambda found=found: self.web.reset_password(found.code, OTHER_PASSWORD), user
-            elif kind == "EMAIL_SIGNIN":
-                found = self.sign_in_link(user["email"])
-                yield kind, found, lambda found=found, user=user: self.web.sign_in_with_link(user["email"], found.code), user
-            else:
-                found = self.verify_link(user) if kind == "VERIFY_EMAIL" else self.change_link(user, new_email())
-                yield kind, found, lambda found=found: self.web.apply_link(found.code), user
+        """A link of each kind: the kind, the link, the call that spends it, and the user."""
+        for kind in MODES:
+            yield kind, *self.link_of(kind)
 
 
 class SendTest(MailTest):
@@ -103,7 +117,7 @@ class SendTest(MailTest):
             shown = eventually("the code is shown", lambda found=found: self.shown(found.code))
             self.assertEqual([(entry["requestType"], entry["oobLink"]) for entry in shown], [(kind, found.url)])
             if kind != "VERIFY_AND_CHANGE_EMAIL":
-                self.assertEqual(shown[0]["email"], user["email"])
+                self.assertEqual(shown[0]["newEmail" if kind == "RECOVER_EMAIL" else "email"], user["email"])
 
     def test_the_apple_sdk_sends_them_too(self):
         email = new_email()
@@ -204,10 +218,12 @@ class TimingTest(MailTest):
     def measure(self):
         known, unknown = [], []
         for _ in range(TIMED):
-            email = new_email()
-            self.administrator.create(email=email, password=PASSWORD)
-            known.append(timings.seconds(lambda email=email: self.web.send_link("PASSWORD_RESET", email=email)))
-            unknown.append(timings.seconds(lambda: self.web.send_link("PASSWORD_RESET", email=new_email())))
+            for samples in [known, unknown]:
+                # Before both, so that the mail of the call before is gone from a machine of few cores.
+                email = new_email()
+                self.administrator.create(email=email, password=PASSWORD)
+                asked = email if samples is known else new_email()
+                samples.append(timings.seconds(lambda asked=asked: self.web.send_link("PASSWORD_RESET", email=asked)))
         return known, unknown
 
     def test_a_mail_that_is_not_sent_takes_as_long_as_one_that_is(self):
@@ -405,9 +421,8 @@ class OnceTest(MailTest):
                 records.set_time("ticket", ticket, EXPIRES_AT, int(time.time() * 1000) - 1000, "accounts")
             before = records.identifiers("ticket", "accounts")
             for call in [lambda found=found: self.web.look_at_link(found.code), spend]:
-                with self.assertRaises(APIError) as caught:
-                    call()
-                self.assertIn(caught.exception.code, {"EXPIRED_OOB_CODE", "INVALID_OOB_CODE"}, kind)
+                with self.subTest(kind):
+                    self.refused("EXPIRED_OOB_CODE", call)
             self.assertEqual(self.web.sign_in_with_password(user["email"])["localId"], user["localId"])
 
     def test_opened_by_a_scanner(self):
@@ -621,22 +636,40 @@ class KillTest(MailTest):
         print(f"\n  {UNDER_KILLS} mails; addresses by the mails that they got: {dict(sent)}", flush=True)
 
     def test_each_link_is_spent_once(self):
-        users = [self.user() for _ in range(UNDER_KILLS)]
-        codes = [self.reset_link(user["email"]).code for user in users]
+        """By two callers each, who go on until there is an answer."""
+        kinds = [kind for kind, _ in zip(itertools.cycle(MODES), range(UNDER_KILLS))]
+        links = [self.link_of(kind) for kind in kinds]
+        before = records.identifiers("session", "accounts")
 
         def spend(number):
-            passwords = [f"password {number} of {turn}" for turn in range(2)]
+            passwords = [[f"password {number} of {turn}"] if kinds[number] == "PASSWORD_RESET" else [] for turn in range(2)]
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                calls = [pool.submit(self.patiently, self.web.reset_password, codes[number], password) for password in passwords]
+                calls = [pool.submit(self.patiently, links[number][1], *password) for password in passwords]
                 return passwords, [call.result()[0] for call in calls]
 
-        for user, (passwords, answers) in zip(users, self.under_kills(spend, "accounts")):
-            good = [password for password, answer in zip(passwords, answers) if not isinstance(answer, APIError)]
-            self.assertLessEqual(len(good), 1)
-            found = [password for password in passwords if self.signs_in(user["email"], password)]
-            # A lost answer leaves both callers without the news.
-            self.assertEqual(len(found), 1)
-            self.assertLessEqual(set(good), set(found))
+        spent = self.under_kills(spend, "accounts")
+        # A link that signed in twice would have begun two sessions. No other begins one.
+        self.assertEqual(len(records.identifiers("session", "accounts") - before), kinds.count("EMAIL_SIGNIN"))
+        for kind, (_, again, user), (passwords, answers) in zip(kinds, links, spent):
+            with self.subTest(kind):
+                good = [password for password, answer in zip(passwords, answers) if not isinstance(answer, APIError)]
+                # A lost answer leaves both callers without the news.
+                self.assertLessEqual(len(good), 1)
+                self.assertEqual({answer.code for answer in answers if isinstance(answer, APIError)}, {"INVALID_OOB_CODE"})
+                self.invalid(again)
+                self.require_effect(kind, user)
+                if kind == "PASSWORD_RESET":
+                    working = [password for password in passwords if self.signs_in(user["email"], *password)]
+                    self.assertEqual(len(working), 1)
+                    self.assertIn(good, [[], working])
+
+    def require_effect(self, kind, user):
+        """A reset is seen at the password, a sign-in at its session."""
+        shown = self.administrator.user(user["localId"])
+        if kind == "VERIFY_EMAIL":
+            self.assertIs(shown["emailVerified"], True)
+        elif kind in {"VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL"}:
+            self.assertNotEqual(shown["email"], user["email"])
 
     def signs_in(self, email, password):
         try:

@@ -6,8 +6,9 @@ import time
 
 # A round that shows a difference may be a busy machine's: another one is added to it, and all samples are judged together.
 ROUNDS = 3
-# Difference of the medians that counts. A wrong password takes 20 to 60 ms, so it is 2 to 6 ms: one hash of Argon2id is 20 ms.
-SHARE = 0.1
+# Difference of the medians that counts. A wrong password takes 20 to 60 ms, so it is 3 to 9 ms: one hash of Argon2id is 20 ms. The
+# rounds to the database that an account costs take up to a tenth in a debug build.
+SHARE = 0.15
 # Difference in rank, in standard deviations: from QUIET on, which chance makes once in twenty times, more samples are taken;
 # beyond Z, once in a million times, it counts.
 QUIET = 2

@@ -153,6 +153,9 @@ struct SendMailLinkOrder: KeyedOrder {
       return CommandAnswer(error)
     case .nothing:
       try limits.count(in: &set)
+      // The same work as for a mail, to no effect: time must not tell which addresses have an account.
+      var unsent = set
+      _ = try finish(content(for: nil, to), to: to, envelope, in: &unsent)
       return try CommandAnswer(MailLinkSent(email: to))
     case .account(let content, let account):
       try limits.count(in: &set)
