@@ -1,6 +1,8 @@
 """Deletions over HTTP: what accounts, the coordinator and the mail-worker hold about a user is erased, also by processes that are killed."""
 
 import concurrent.futures
+import json
+import secrets
 import sqlite3
 import time
 import unittest
@@ -13,43 +15,56 @@ import stack
 from countersign_client import Client
 from gateway_client import Apple, Assertions, Web, new_number
 from identities import APP, ApplePerson
+from page_flow import PageFlow
+from process import Process
+from samples import in_seconds
 from waiting import eventually
 
 DELETIONS = 12
 KILLS = 4
+# Processes that have a part in the end of an account of Apple's page, each killed as often.
+KILLED, ROUNDS = ["accounts", "coordinator", "revocation-worker", "mail-worker"], 2
 # Addresses for a queue that has room for fewer.
 FORGOTTEN = 6
 OUTAGE_SECONDS = 35
 ERASED_SECONDS = 180
+# Until the lease of what a killed worker had begun is over, and what accounts asks for again is done.
+REVOKED_SECONDS = 300
+# On PostgreSQL the workers' tables are in the coordinator's database.
+WORKERS = [] if stack.IS_POSTGRESQL else ["sms-ledger", "revocation-ledger", "mail-ledger", "mail-suppressions"]
+LIST = "coordinator" if stack.IS_POSTGRESQL else "mail-suppressions"
 # Tags of records of accounts, and the length of the part of a session's ID that names the account.
 SESSION_AUTH_TIME, ACCOUNT_VALID_SINCE, ACCOUNT_ID = 4, 6, 43
 
 
-def rows(of):
-    """Every value of a database, as bytes, but for recorded replies of the coordinator, which end by themselves."""
+def rows(of, but=()):
+    """Every value of a database, as bytes, with its table, but for some tables."""
     if stack.IS_POSTGRESQL:
         names = stack.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = 'countersign'",
                           stack.DATABASES[of])
         for name in names.splitlines():
-            if (of, name) == ("coordinator", "store_inbox"):
+            if name in but:
                 continue
             # Bytes are shown in hexadecimal.
-            yield bytes.fromhex(stack.sql(
+            yield name, bytes.fromhex(stack.sql(
                 f"SELECT encode(convert_to(coalesce(string_agg(t::text, ' '), ''), 'UTF8'), 'hex') FROM countersign.{name} t",
                 stack.DATABASES[of]))
         return
     path = stack.DIRECTORY / "data" / f"{of}.sqlite"
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
         for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            if (of, name) == ("coordinator", "store_inbox"):
+            if name in but:
                 continue
             for row in database.execute(f'SELECT * FROM "{name}"'):
-                yield b" ".join(value if isinstance(value, bytes) else str(value).encode() for value in row)
+                yield name, b" ".join(value if isinstance(value, bytes) else str(value).encode() for value in row)
 
 
 def holds(of, text):
+    """The tables that have a text."""
+    # Replies that the coordinator has recorded name a number until they end by themselves.
+    but = {"store_inbox"} if of == "coordinator" and text.startswith("+") else set()
     shown = {text.encode(), text.encode().hex().encode()}
-    return any(one in row for row in rows(of) for one in shown)
+    return {name for name, row in rows(of, but) if any(one in row for one in shown)}
 
 
 def forgotten(kind):
@@ -59,6 +74,10 @@ def forgotten(kind):
 class DeletionTest(Assertions, unittest.TestCase):
     def setUp(self):
         self.web = Web()
+
+    def require_erased(self, text):
+        for of in ["coordinator", "accounts", *WORKERS]:
+            eventually(f"nothing in {of}", lambda of=of: not holds(of, text), ERASED_SECONDS)
 
     def erased(self):
         return stack.records("erasure", "accounts") == 0
@@ -70,8 +89,7 @@ class DeletionTest(Assertions, unittest.TestCase):
         self.web.delete(user["idToken"])
         self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
         eventually("the erasure", self.erased, ERASED_SECONDS)
-        for of in ["coordinator", "accounts"]:
-            eventually(f"nothing in {of}", lambda of=of: not holds(of, number), ERASED_SECONDS)
+        self.require_erased(number)
         again = self.web.sign_in_as(number, count=2)
         self.assertNotEqual(again["localId"], user["localId"])
         self.assertTrue(holds("coordinator", number))
@@ -124,9 +142,27 @@ class DeletionTest(Assertions, unittest.TestCase):
         for text in ["ada@erased.example", person.subject]:
             eventually("nothing in accounts", lambda text=text: not holds("accounts", text), ERASED_SECONDS)
 
+    def test_a_revocation_without_team_and_key_names_what_is_missing(self):
+        """The worker has them for another app alone."""
+        stack.stop_for(self, "revocation-worker")
+        worker = self.enterContext(Process("revocation-worker"))
+        worker.replace('clientID: "com.example.app"', 'clientID: "com.example.other"')
+        worker.start().ready()
+        apple, person = Apple(), ApplePerson()
+        user = person.sign_in(apple)
+        code = simulator.authorization_code(APP, subject=person.subject)
+        refused = self.refused("OPERATION_NOT_ALLOWED", apple.revoke_token, user["idToken"], code)
+        self.assertEqual(refused.detail, "Team, key ID and key of Sign in with Apple are not configured for this app.")
+        self.assertEqual(simulator.revocations(code=code), [])
+
     def test_addresses_leave_the_list_of_the_mail_worker(self):
-        person = ApplePerson(email="gone@erased.example")
+        address = f"gone+{secrets.token_hex(8)}@privaterelay.appleid.com"
+        mail = {"to": address, "subject": "Hello", "text": "Hi", "deadline": in_seconds(120)}
+        self.assertEqual(Client.of(self).job("mail.relay", mail)["reason"]["code"], "RECIPIENT_GONE")
+        self.assertTrue(holds(LIST, address))
+        person = ApplePerson(email=address)
         self.web.delete(person.sign_in(self.web)["idToken"])
+        self.require_erased(address)
         # A result that nobody takes would keep the job.
         eventually("the job's end", lambda: forgotten("ack") and not broker.figures("mail.forget")["messages"], ERASED_SECONDS)
 
@@ -142,7 +178,8 @@ class DeletionTest(Assertions, unittest.TestCase):
             person.sign_in(self.web, idToken=user["idToken"])
             self.web.delete(user["idToken"])
             eventually("the erasure", self.erased, ERASED_SECONDS)
-            self.assertFalse(holds("coordinator", number))
+            # Of two coordinators the one that has published an event takes it out of its outbox a while later.
+            self.require_erased(number)
         self.assertLess(broker.figures("mail.forget")["messages"], FORGOTTEN)
         self.assertTrue(any(holds("accounts", person.profile["email"]) for person in persons))
         # A process that is killed keeps it, too.
@@ -186,8 +223,44 @@ class DeletionTest(Assertions, unittest.TestCase):
         eventually("the erasures", self.erased, ERASED_SECONDS)
         for number, user in users:
             self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
-            for of in ["coordinator", "accounts"]:
+            for of in ["coordinator", "accounts", *WORKERS]:
                 self.assertFalse(holds(of, number), of)
+
+    def user_of_the_page(self):
+        """A user with a number whose identity of Apple left a token: with the page's code."""
+        number, hint, person = new_number(), secrets.token_hex(16), ApplePerson(email=f"{secrets.token_hex(8)}@erased.example")
+        simulator.consent("apple", clientID="com.example.web", subject=person.subject, loginHint=hint, **person.profile)
+        user = self.web.sign_in_as(number)
+        flow = PageFlow(self.web, "apple.com", oauthScope="name,email", customParameter={"login_hint": hint}).consent()
+        flow.sign_in(idToken=user["idToken"])
+        return user, flow.answer["code"], [number, person.profile["email"]]
+
+    def test_processes_that_are_killed_forget_no_token_of_apple(self):
+        channel = broker.channel(self, "service")
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, "countersign.events", "account.erased")
+        users = [self.user_of_the_page() for _ in range(DELETIONS)]
+        with concurrent.futures.ThreadPoolExecutor(len(users)) as pool:
+            done = [pool.submit(self.delete, user["idToken"]) for user, _, _ in users]
+            for name in KILLED * ROUNDS:
+                self.restart(name)
+            for one in done:
+                one.result()
+        for _, code, _ in users:
+            eventually("Apple's token is revoked", lambda code=code: simulator.revocations(code=code), REVOKED_SECONDS)
+        endings = {}
+
+        def told():
+            while body := channel.basic_get(queue, auto_ack=True)[2]:
+                event = json.loads(body)
+                endings[event["localID"]] = [event.get(part) for part in ["apple", "coordinator", "mail"]]
+            return {user["localId"] for user, _, _ in users} <= set(endings)
+
+        eventually(lambda: f"the events: {len(endings)}", told, REVOKED_SECONDS)
+        for user, _, texts in users:
+            self.assertEqual(endings[user["localId"]], ["revoked", "forgotten", "told"])
+            for text in texts:
+                self.require_erased(text)
 
     def delete(self, id_token):
         """Until it is told that the account is gone."""

@@ -176,6 +176,17 @@ class SignInTest(ProviderTest):
                 self.assertEqual(self.require_signed_in(again, person), first)
                 self.assertEqual(self.web.refresh(again["refreshToken"])["user_id"], first)
 
+    def test_known_in_every_app(self):
+        """Each app brings credentials of a client of its own. The app at Facebook is one for all."""
+        google = [f"100000000001-{name}.apps.googleusercontent.com" for name in ["ios", "android", "web"]]
+        clients = [self.apple, Apple("com.example.push"), self.web]
+        for person, ids in [
+                (ApplePerson(), ["com.example.app", "com.example.push", "com.example.web"]), (GooglePerson(), google),
+                (FacebookPerson(), [])]:
+            orders = [{"client_id": one} for one in ids] or [{}] * len(clients)
+            users = [sign_in(client, person.credential(**order)) for client, order in zip(clients, orders)]
+            self.assertEqual(len({user["localId"] for user in users}), 1, person.provider)
+
     def test_unknown_without_a_new_account(self):
         self.refused_credential("USER_NOT_FOUND", GooglePerson().credential(), autoCreate=False, returnIdpCredential=False)
         # Apple's token has counted: what stands for it serves in its place.
