@@ -132,7 +132,7 @@ extension TimelineEntry {
       case .expired: expired
       case .unknown: unknown
       }
-    // Only SMS are numbered: there is one job of every other kind.
+    // Only SMS are numbered, and their caller sets `job`: there is one of every other kind.
     self.init(
       at: at, kind: kind, lane: report.lane, worker: report.worker, reference: report.reference,
       reason: report.reason?.code, detail: report.reason?.detail, attempts: report.attempts)

@@ -86,6 +86,7 @@ extension MaintenancePart {
 
 /// `verification.cancel`: ends a handle, and with the last one its verification.
 struct CancelOrder: CommandOrder {
+  /// ID of one of the verification's handles.
   let verificationID: String
   let expected: ExpectedVerification
   let service: VerificationService
@@ -108,6 +109,7 @@ struct CancelOrder: CommandOrder {
 }
 
 struct StatusOrder: CommandOrder {
+  /// ID of one of the verification's handles.
   let verificationID: String
   let expected: ExpectedVerification
   let service: VerificationService

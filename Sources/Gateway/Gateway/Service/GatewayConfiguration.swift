@@ -96,7 +96,6 @@ struct ListenSettings: Sendable {
   let connectionsPerClient: Int
   /// Requests of each class that are answered at a time.
   let maxInFlight: Int
-
 }
 
 extension ListenSettings {

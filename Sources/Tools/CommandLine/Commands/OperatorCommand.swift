@@ -119,7 +119,7 @@ struct CommandEntry: Sendable {
     action = { (arguments, context) in try await Command.run(Command.Options.read(arguments), in: context) }
   }
 
-  /// A command that is too short for a type of its own.
+  /// A command as a value: its options, and what it does with them.
   init<Options: CommandOptions>(
     _ name: String, _ summary: String, discussion: String? = nil, options: Options.Type,
     _ run: @escaping @Sendable (Options, CommandContext) async throws -> CommandOutput

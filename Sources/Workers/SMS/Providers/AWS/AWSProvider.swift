@@ -64,7 +64,7 @@ struct AWSProvider: SMSProvider {
 }
 
 struct AWSConfiguration: Sendable, Hashable {
-  /// Decides how carriers treat the messages.
+  /// Decides how carriers treat the messages. Words of the configuration; the API has them in capitals.
   enum MessageType: String, Sendable, CaseIterable {
     case transactional, promotional
   }
