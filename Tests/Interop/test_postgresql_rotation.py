@@ -1,9 +1,10 @@
-"""Every key is changed as the pages say (docs/operations.md), while verifications and sign-ins go on: none is lost.
+"""Every key and password is changed as the pages say (docs/operations.md), while verifications and sign-ins go on: none is lost.
 
 Two coordinators, two of accounts, two gateways behind nginx, two sms-workers and a push-worker, with files of the test's own. Codes and
 tokens of before a step are good after it.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -12,13 +13,18 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.parse
 
 import jwt
 
-from fleet import FleetTest
+import broker
+from fleet import ACCOUNTS_DATABASE, FleetTest
+from gateway_client import Web
 from load import Load
-from postgresql import SECRETS, size
+from postgresql import COORDINATOR, DATABASE, SECRETS, WORKER, size
 from process import BINARIES
+from waiting import eventually
 
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(5, 30)))
 # Longer than all steps take.
@@ -113,10 +119,44 @@ class RotationTest(FleetTest):
             process.variables["COUNTERSIGN_PREVIOUS_PEPPER_FILE"] = str(old)
         self.give("accounts use the new pepper", self.accounts, "COUNTERSIGN_PEPPER_FILE", new)
 
+    def rotate_the_signing_keys(self):
+        known = set(self.sign_ins.back_end.keys())
+        made = json.loads(run(BINARIES / "countersign", "--json", "--timeout", "50s", "keys", "rotate"))["key"]
+        for gateway in self.gateways:
+            web = Web(f"http://127.0.0.1:{gateway.listen_port}")
+            eventually("each gateway shows the next key", lambda web=web: set(web.keys()) == known | {made}, SEALED_SECONDS)
+        self.step("the next signing key is published", [], None)
+
+    def change_the_passwords_of_the_broker(self):
+        """Without a restart: open connections go on, and the next ones have the new password."""
+        for user in ["coordinator", "accounts", "gateway", "sms-worker", "push-worker"]:
+            self.load.mark(f"the broker has a new password of {user}")
+            password = secrets.token_hex(16)
+            run(os.environ["COUNTERSIGN_TEST_BROKER_CTL"], "rabbitmqctl", "change_password", user, password)
+            (SECRETS / f"broker-{user}").write_text(password)
+            for connection in broker.management("/api/connections"):
+                if connection.get("user") == user:
+                    with contextlib.suppress(urllib.error.HTTPError):  # It has ended meanwhile.
+                        broker.management(f"/api/connections/{urllib.parse.quote(connection['name'], safe='')}", "DELETE")
+        self.step("their connections have ended", [], None)
+
+    def change_the_passwords_of_the_database(self):
+        for role, database, processes, options in [
+                (COORDINATOR, DATABASE, self.coordinators, []), (WORKER, DATABASE, self.workers, []),
+                ("accounts", ACCOUNTS_DATABASE, self.accounts, ["--for-accounts", "--accounts", "countersign_accounts"])]:
+            new = self.file(f"database-{role}", secrets.token_hex(16))
+            run(BINARIES / "countersign", "store", "create", *options, f"--{role}-password-file", new, "--url",
+                f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{database}", "--password-file", SECRETS / "postgresql-postgres")
+            self.step(f"the database has a new password of {role}", processes, lambda process, role=role, new=new:
+                      process.replace(f'"{SECRETS}/postgresql-{role}"', f'"{new}"'))
+
     def test_every_key(self):
         self.begin(Load(RATE * LOAD_SECONDS, RATE, limit_seconds=LOAD_SECONDS + 120))
         self.change_the_sealing_keys()
         self.change_the_key_pair()
         self.change_the_token_keys()
         self.change_the_pepper_of_accounts()
+        self.rotate_the_signing_keys()
+        self.change_the_passwords_of_the_broker()
+        self.change_the_passwords_of_the_database()
         self.end()

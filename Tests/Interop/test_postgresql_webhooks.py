@@ -1,12 +1,16 @@
 """Two webhook-workers on one PostgreSQL database, one of them ill: no event is lost, and those of a subject come in order."""
 
 import contextlib
+import json
+import tempfile
+import time
 import unittest
 
 import stack
 import test_webhooks
 from postgresql import SECRETS, Cluster, size, started
 from preload import Clock, library
+from process import countersign
 from waiting import eventually
 
 DATABASE = "countersign_webhooks"
@@ -14,6 +18,8 @@ WORKER = "webhook-worker"
 SUBJECTS = size(20, 200)
 # A claim ends after 30 s, the claim of what it had taken from the broker later.
 RECOVERY_SECONDS = 240
+# Longer than workers take to seal the stored secrets anew.
+SEALED_SECONDS = 15
 # Longer than a receiver takes a request for genuine, and than a claim.
 WRONG_SECONDS = 600
 
@@ -82,6 +88,23 @@ class WorkersTest(test_webhooks.WebhookTest):
                 self.end(10)
                 for worker in self.workers:
                     worker.stop()
+
+    def test_their_keys_are_changed(self):
+        """As docs/operations.md says: keys that take steps, 5."""
+        made = countersign("keys", "generate", "--id", "next").stdout
+        old, new = (json.loads(text)["keys"] for text in [(SECRETS / "webhook-keys.json").read_text(), made])
+        self.begin(0, 0)
+        for step, keys in enumerate([old + new, new + old, new]):
+            file = self.enterContext(tempfile.NamedTemporaryFile("w"))
+            json.dump({"keys": keys}, file)
+            file.flush()
+            for index, worker in enumerate(self.workers):
+                self.assertEqual(worker.stop(), 0)
+                self.publish(self.all, [2 * step + index])
+                worker.replace(r'webhookKeysFile: "[^"]*"', f'webhookKeysFile: "{file.name}"')
+                worker.start().ready()
+            time.sleep(SEALED_SECONDS)
+        self.end(6)
 
 
 if __name__ == "__main__":
