@@ -1,6 +1,5 @@
 import CountersignEncoding
 import Projects
-import TestSupport
 import Testing
 
 @testable import Gateway

@@ -4,7 +4,6 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import Projects
-import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,7 +1,6 @@
 import CountersignConcurrency
 import CountersignTelemetry
 import HTTPClient
-import Projects
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,4 @@
 import CountersignMessages
-import CountersignTelemetry
 import Projects
 
 @testable import Gateway

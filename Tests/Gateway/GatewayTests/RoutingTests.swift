@@ -1,6 +1,5 @@
 import CountersignEncoding
 import HTTPClient
-import TestSupport
 import Testing
 
 @testable import Gateway

@@ -14,13 +14,11 @@ import Testing
   @Test func `An assertion brings an access token`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(GrantAccess.self) { command, asked in
-      let assertion = try asked.open(command.assertion)
-      #expect(assertion == "eyJ.a.b")
+      #expect(try asked.open(command.assertion) == "eyJ.a.b")
       return AccessGranted(accessToken: try asked.seal("ya29.token", to: command.replyKey), expiresIn: 3600)
     }
     let answer = try await fixture.post(Self.token, form: Self.grant)
     #expect(answer == ["access_token": "ya29.token", "expires_in": 3600, "token_type": "Bearer"])
-    #expect(fixture.services.problems == [])
   }
 
   @Test(
@@ -46,8 +44,7 @@ import Testing
   func `A session cookie is made for an ID token`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(CreateSessionCookie.self) { command, asked in
-      let (token, bearer) = (try asked.open(command.idToken), try asked.open(ifAny: command.bearer))
-      #expect(token == "eyJ.a.b" && bearer == Self.bearer)
+      #expect(try asked.open(command.idToken) == "eyJ.a.b" && asked.open(ifAny: command.bearer) == Self.bearer)
       #expect(command.validFor == 300 || command.validFor == 1_209_600)
       return SessionCookieCreated(cookie: try asked.seal("cookie", to: command.replyKey))
     }
@@ -85,7 +82,7 @@ import Testing
       #expect(answer["emailPrivacyConfig"] == ["enableImprovedEmailPrivacy": .bool(protects)], "\(mask)")
     }
     let emulator = try await fixture.call("/emulator/v1/projects/example/config", .patch, body: body)
-    #expect(emulator.names == ["signIn", "emailPrivacyConfig"] && fixture.services.problems == [])
+    #expect(emulator.names == ["signIn", "emailPrivacyConfig"])
   }
 
   @Test func `Keys of session cookies are shown as certificates and as a set`() async throws {

@@ -1,8 +1,6 @@
 import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
-import TestSupport
 import Testing
 
 @testable import Gateway
@@ -20,16 +18,14 @@ import Testing
   @Test(arguments: [false, true])
   func `A notification is passed on without an API key, and answered once it is stored`(isRepeated: Bool) async throws {
     let fixture = try CallFixture()
-    fixture.services.on(NoteApple.self) { command, asked in
-      let payload = try asked.open(command.payload)
-      #expect(command.project == "example" && payload == "eyJ.a.b")
+    fixture.services.on(NoteApple.self) { command, asked throws in
+      #expect(try asked.open(command.payload) == "eyJ.a.b" && command.project == "example")
       return AppleNoted(isRepeated: isRepeated)
     }
     #expect(try await fixture.post(Self.path, #"{"payload":"eyJ.a.b"}"#) == [:])
     let broker = FakeBroker { _, message in try FakeBroker.reply(AppleNoted(isRepeated: isRepeated), to: message) }
     let answer = try await gateway(broker).post(Self.path, #"{"payload":"eyJ.a.b"}"#, key: nil)
     #expect(answer.status == 200 && answer.text == "{}" && broker.violations == [])
-    #expect(fixture.services.problems == [])
   }
 
   @Test(

@@ -16,8 +16,7 @@ import Testing
     let fixture = try CallFixture()
     let sizes = Mutex<[Int]>([])
     fixture.services.on(ImportAccounts.self) { command, asked in
-      let bearer = try asked.open(ifAny: command.bearer)
-      #expect(bearer == Self.bearer)
+      #expect(try asked.open(ifAny: command.bearer) == Self.bearer)
       let batch = try UserBatch(text: Secret(asked.open(command.batch)))
       sizes.withLock { $0.append(batch.users.count) }
       #expect(batch.hash?.hashAlgorithm == "STANDARD_SCRYPT" && batch.hash?.memoryCost == 1024)
@@ -47,7 +46,6 @@ import Testing
           ["index": 102, "message": "EMAIL_EXISTS"],
         ],
       ])
-    #expect(fixture.services.problems == [])
   }
 
   @Test func `Large users make smaller commands`() async throws {
@@ -57,7 +55,7 @@ import Testing
     let users = (0..<6).map { #"{"localId":"u\#($0)","displayName":"\#(text)"}"# }
     let answer = try await fixture.post(
       Self.path + "batchCreate", #"{"users":[\#(users.joined(separator: ","))]}"#, bearer: Self.bearer)
-    #expect(answer["error"] == nil && fixture.services.messages.count == 3 && fixture.services.problems == [])
+    #expect(answer["error"] == nil && fixture.services.messages.count == 3)
   }
 
   @Test(
@@ -66,16 +64,13 @@ import Testing
       (#"{"users":[\#(Array(repeating: "{}", count: 1_001).joined(separator: ","))]}"#, "MAXIMUM_USER_COUNT_EXCEEDED"),
     ])
   func `A batch has 1 to 1,000 users`(json: String, message: String) async throws {
-    let fixture = try CallFixture()
-    #expect(try await fixture.refusal(Self.path + "batchCreate", json, bearer: Self.bearer).message == message)
-    #expect(fixture.services.messages.isEmpty)
+    #expect(try await CallFixture().unasked(Self.path + "batchCreate", json, bearer: Self.bearer).message == message)
   }
 
   @Test func `A page is put together from several replies, with the hashes`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(ListAccounts.self) { command, asked in
-      let bearer = try asked.open(ifAny: command.bearer)
-      #expect(bearer == Self.bearer)
+      #expect(try asked.open(ifAny: command.bearer) == Self.bearer)
       let start = Int(command.after ?? "0") ?? 0
       var reply = AccountsFound(accounts: (start..<start + min(2, command.limit)).map { UserCallTests.view("u\($0)") })
       reply.next = String(start + reply.accounts.count)
@@ -87,7 +82,6 @@ import Testing
     #expect(answer["users"]?.array.compactMap { $0["localId"]?.text } == ["u0", "u1", "u2", "u3", "u4"])
     #expect(answer["users"]?[0]?["passwordHash"]?.text == Base64.encode(Array("$argon2id$x".utf8)))
     #expect(answer["nextPageToken"] == "5" && fixture.services.messages.count == 3)
-    #expect(fixture.services.problems == [])
   }
 
   @Test func `Without the role for hashes the list is asked for again, without them`() async throws {
@@ -138,7 +132,7 @@ import Testing
     fixture.services.refuse(RemoveAccounts.self, error)
     fixture.services.refuse(ImportAccounts.self, error)
     #expect(try await fixture.refusal(Self.path + name, json, bearer: Self.bearer).status == 401)
-    #expect(fixture.services.messages.map(\.type) == [type.text] && fixture.services.problems == [])
+    #expect(fixture.services.messages.map(\.type) == [type.text])
   }
 
   @Test(arguments: ["é", "\u{1}"])
@@ -154,7 +148,7 @@ import Testing
     let ids = Array(repeating: "\"\(text)\"", count: BatchCalls.maxUsers).joined(separator: ",")
     let body = try CallBody(json: Array(#"{"localIds":[\#(ids)]}"#.utf8), .list)
     #expect(try await fixture.call(Self.path + "batchDelete", .post, body: body, bearer: Self.bearer) == .object([:]))
-    #expect(fixture.services.messages.count == 13 && fixture.services.problems == [])
+    #expect(fixture.services.messages.count == 13)
     #expect(fixture.services.messages.allSatisfy { $0.body.count <= MessageLimits.maxBodyBytes })
   }
 
@@ -177,7 +171,6 @@ import Testing
     for json in [#"{"limit":501}"#, #"{"offset":"501"}"#, #"{"offset":-1}"#] {
       #expect(try await fixture.refusal(Self.path + "query", json, bearer: Self.bearer).status == 400, "\(json)")
     }
-    #expect(fixture.services.problems == [])
   }
 
   @Test func `A query without users counts all, in as many commands as it takes`() async throws {
@@ -189,6 +182,6 @@ import Testing
       return found
     }
     let answer = try await fixture.post(Self.path + "query", #"{"returnUserInfo":false}"#, bearer: Self.bearer)
-    #expect(answer == ["recordsCount": "50007"] && fixture.services.problems == [])
+    #expect(answer == ["recordsCount": "50007"])
   }
 }

@@ -1,4 +1,3 @@
-import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
@@ -106,7 +105,23 @@ struct CallFixture: Sendable {
     return answer
   }
 
-  struct UnexpectedOutcome: Error {}
+  func page(
+    _ path: String, query: [UInt8], form: String?, headers: HTTPServerHeaders, project: Project?
+  ) async throws -> CallPage {
+    let method: Route.Method = form == nil ? .get : .post
+    let route = try #require(calls.routes.first { $0.paths.contains(path) && $0.method == method })
+    #expect(route.access == .page && route.errorForm == .page)
+    let call = Call(
+      request: HTTPServerRequest(method: method.rawValue, path: path, headers: headers, remoteAddress: "127.0.0.1"),
+      name: route.name, variables: [:], projectOrNil: project, app: nil, client: CallClient(address: "192.0.2.1"),
+      apiKey: nil, bearer: nil, query: try CallBody(encoded: query, maxFields: CallLimits.maxQueryParameters),
+      body: try form.map { try CallBody(form: Array($0.utf8)) } ?? .empty, requestID: "r",
+      deadline: clocks.monotonic.now() + .seconds(20))
+    guard case .page(let page) = try await route.implementation(call) else { throw UnexpectedOutcome() }
+    return page
+  }
+
+  private struct UnexpectedOutcome: Error {}
 
   func refusal(
     _ path: String, _ json: String, withApp: Bool = true, bearer: String? = nil
@@ -115,6 +130,18 @@ struct CallFixture: Sendable {
       try await post(path, json, withApp: withApp, bearer: bearer)
     }
     return try #require(error)
+  }
+
+  /// A refusal with 400, before anything is asked.
+  func unasked(_ path: String, _ json: String, bearer: String? = nil) async throws -> ProtocolError {
+    let error = try await refusal(path, json, bearer: bearer)
+    #expect(error.status == 400 && services.messages.isEmpty)
+    return error
+  }
+
+  func requireSealed(_ secrets: [String]) {
+    let sent = services.sent
+    for secret in secrets { #expect(!sent.contains(secret) && !log.contains(secret)) }
   }
 
   var log: String { sink.lines(.json).joined(separator: "\n") }

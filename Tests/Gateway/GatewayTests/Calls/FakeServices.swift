@@ -5,11 +5,13 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import Gateway
 
 /// Coordinator and accounts as the gateway sees them. They take commands strictly: each has the properties of the
-/// contract and no field that the contract lacks, and its secrets open with the key of `accounts` alone.
+/// contract and no field that the contract lacks, and its secrets open with the key of `accounts` alone. A command that
+/// breaks this fails the test.
 final class FakeServices: CommandTransport {
   struct Asked: Sendable {
     let messageID: String
@@ -36,6 +38,12 @@ final class FakeServices: CommandTransport {
         idToken: try seal("id-token", to: replyKey), refreshToken: try seal("refresh-token", to: replyKey),
         expiresIn: 3600)
     }
+
+    func signedIn(_ localID: String? = "local-1", to replyKey: String) throws -> AccountSignedIn {
+      var reply = AccountSignedIn()
+      (reply.localID, reply.tokens) = (localID, try tokens(to: replyKey))
+      return reply
+    }
   }
 
   private typealias Handler = @Sendable (Message) throws -> Message
@@ -44,7 +52,6 @@ final class FakeServices: CommandTransport {
     var handlers: [String: Handler] = [:]
     var bodies: [JSONValue] = []
     var messages: [Message] = []
-    var problems: [String] = []
     var isReady = true
   }
 
@@ -61,7 +68,8 @@ final class FakeServices: CommandTransport {
 
   var bodies: [JSONValue] { state.withLock { $0.bodies } }
   var messages: [Message] { state.withLock { $0.messages } }
-  var problems: [String] { state.withLock { $0.problems } }
+  /// All that was sent.
+  var sent: String { messages.map { String(decoding: $0.body, as: UTF8.self) }.joined() }
 
   var isReady: Bool {
     get { state.withLock { $0.isReady } }
@@ -123,8 +131,10 @@ final class FakeServices: CommandTransport {
       let body = try JSONValue(parsing: message.body)
       state.withLock { $0.bodies.append(body) }
       return try handler(message)
+    } catch let error as AMQPError {
+      throw error
     } catch {
-      state.withLock { $0.problems.append("\(routingKey): \(error)") }
+      Issue.record("\(routingKey): \(error)")
       throw AMQPError(.protocolViolation, "the command breaks the contract")
     }
   }

@@ -56,8 +56,7 @@ import Testing
   }
 
   @Test func `While accounts is away an absence is told without a wait for each`() async throws {
-    let source = Source()
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1"))
     let cache = source.cache()
     await cache.refresh()
     source.result.withLock { $0 = .failure(.unavailable) }
@@ -69,8 +68,7 @@ import Testing
   }
 
   @Test func `While accounts hangs one fetch waits, and keys of ID tokens are given out all the same`() async throws {
-    let source = Source()
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1"))
     let cache = source.cache()
     await cache.refresh()
     let isOver = Latch()
@@ -107,12 +105,13 @@ import Testing
     let metrics = MetricsRegistry()
     let sink = MemorySink()
     let fetches = Mutex(0)
-    let result = Mutex<Result<KeysPublished, ProtocolError>>(.failure(.unavailable))
+    let result: Mutex<Result<KeysPublished, ProtocolError>>
     /// Fetches wait for it while it is there.
     let hanging = Mutex<Latch?>(nil)
     let hold: @Sendable () async -> Void
 
-    init(hold: @escaping @Sendable () async -> Void = {}) {
+    init(_ keys: KeysPublished, hold: @escaping @Sendable () async -> Void = {}) {
+      result = Mutex(.success(keys))
       self.hold = hold
     }
 
@@ -131,8 +130,7 @@ import Testing
   @Test func `The last good keys are given out while none come, with a short life once they are old`()
     async throws
   {
-    let source = Source()
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1"))
     let cache = source.cache()
     #expect(!cache.isFilled)
     await cache.refresh()
@@ -155,8 +153,7 @@ import Testing
   }
 
   @Test func `Requests at the same time share one fetch`() async throws {
-    let source = Source { try? await Task.sleep(for: .milliseconds(100)) }
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1")) { try? await Task.sleep(for: .milliseconds(100)) }
     let cache = source.cache()
     await withTaskGroup(of: Bool.self) { group in
       for _ in 1...20 { group.addTask { (try? await cache.current()) != nil } }
@@ -166,8 +163,7 @@ import Testing
   }
 
   @Test func `The service fetches at its start and ends when it is stopped`() async throws {
-    let source = Source()
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1"))
     let cache = source.cache()
     async let running: Void = cache.run()
     try await eventually { cache.isFilled }
@@ -177,8 +173,7 @@ import Testing
   }
 
   @Test func `An event has the keys fetched at once; other messages do not`() async throws {
-    let source = Source()
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1"))
     let cache = source.cache()
     await cache.refresh()
     let messages = MemoryMessageSource([
@@ -194,8 +189,7 @@ import Testing
   @Test func `A fetch that was under way when the keys changed is followed by another`() async throws {
     let isChanged = Latch()
     let isAnswered = Latch()
-    let source = Source { await isAnswered.wait() }
-    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let source = Source(Self.keys("k1")) { await isAnswered.wait() }
     let cache = source.cache()
     async let first: Void = cache.refresh()
     try await eventually { source.fetches.withLock { $0 } > 0 }

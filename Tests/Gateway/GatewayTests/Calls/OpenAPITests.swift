@@ -1,7 +1,6 @@
 import CountersignEncoding
 import CountersignMessages
 import FoundationEssentials
-import HTTPClient
 import TestSupport
 import Testing
 

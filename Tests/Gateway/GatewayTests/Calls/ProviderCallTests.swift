@@ -38,9 +38,8 @@ import Testing
   private static func signedIn(
     _ command: SignInWithIDP, _ asked: FakeServices.Asked, isNewUser: Bool = true
   ) throws -> AccountSignedIn {
-    var reply = AccountSignedIn()
-    (reply.localID, reply.isNewUser) = ("local-1", isNewUser)
-    reply.tokens = try asked.tokens(to: command.replyKey)
+    var reply = try asked.signedIn(to: command.replyKey)
+    reply.isNewUser = isNewUser
     reply.identity = try asked.seal(identity.text().reveal(), to: command.replyKey)
     return reply
   }
@@ -76,9 +75,7 @@ import Testing
           "idToken": "id-token", "refreshToken": "refresh-token", "expiresIn": "3600",
         ])
     }
-    #expect(fixture.services.problems == [])
-    let sent = fixture.services.messages.map { String(decoding: $0.body, as: UTF8.self) }.joined()
-    for secret in Self.secrets { #expect(!sent.contains(secret) && !fixture.log.contains(secret)) }
+    fixture.requireSealed(Self.secrets)
   }
 
   @Test func `A known user is not called new, and what the provider did not say is left out`() async throws {
@@ -103,7 +100,6 @@ import Testing
     }
     let more = #","idToken":"eyJ.a.b","autoCreate":false,"returnIdpCredential":false"#
     #expect(try await fixture.post(Self.signIn, json(Self.google, more))["localId"] == "local-1")
-    #expect(fixture.services.problems == [])
   }
 
   @Test func `A pending token alone counts, whatever comes with it`() async throws {
@@ -119,7 +115,6 @@ import Testing
     ] {
       #expect(try await fixture.post(Self.signIn, json)["localId"] == "local-1")
     }
-    #expect(fixture.services.problems == [])
   }
 
   @Test(arguments: [APIErrorCode.identityAlreadyLinked, .emailExists, .userNotFound])
@@ -188,9 +183,7 @@ import Testing
     ])
   func `What is missing or off is refused before anything is asked`(json: String, message: String) async throws {
     let fixture = try fixture { _, _, _ in AccountSignedIn() }
-    let error = try await fixture.refusal(Self.signIn, json)
-    #expect(error.status == 400 && error.message == message)
-    #expect(fixture.services.messages.isEmpty)
+    #expect(try await fixture.unasked(Self.signIn, json).message == message)
   }
 
   /// The claims of a user; the same with the algorithm `none`; an access token that is such a text.
@@ -200,9 +193,8 @@ import Testing
     ])
   func `A token for the emulator is refused to clients elsewhere`(token: String) async throws {
     let fixture = try CallFixture(isDevelopment: true, methods: [.provider("google.com")], emulatorTokens: true)
-    let error = try await fixture.refusal(Self.signIn, json("providerId=google.com&\(token)"))
-    #expect(error.status == 400 && error.message.hasPrefix("INVALID_IDP_RESPONSE : "))
-    #expect(fixture.services.messages.isEmpty)
+    let error = try await fixture.unasked(Self.signIn, json("providerId=google.com&\(token)"))
+    #expect(error.message.hasPrefix("INVALID_IDP_RESPONSE : "))
   }
 
   @Test func `Tenants are not offered`() async throws {
@@ -225,13 +217,10 @@ import Testing
       (String(repeating: "&", count: 50) + Self.google, "Invalid JSON payload received."),
       ("providerId=google.com&id_token=%00", "Invalid JSON payload received."),
     ] {
-      let error = try await fixture.refusal(Self.signIn, json(form))
-      #expect(error.status == 400 && error.message.hasPrefix(message), "\(message)")
+      #expect(try await fixture.unasked(Self.signIn, json(form)).message.hasPrefix(message), "\(message)")
     }
-    let pending = try await fixture.refusal(
-      Self.signIn, #"{"requestUri":"http://localhost","pendingToken":"\#(long)"}"#)
-    #expect(pending.message == "INVALID_PENDING_TOKEN")
-    #expect(fixture.services.messages.isEmpty)
+    let pending = #"{"requestUri":"http://localhost","pendingToken":"\#(long)"}"#
+    #expect(try await fixture.unasked(Self.signIn, pending).message == "INVALID_PENDING_TOKEN")
   }
 
   @Test func `A reply that says nothing, or an unknown refusal, is our failure`() async throws {
@@ -254,11 +243,10 @@ import Testing
     ])
   func `A token is revoked, its type by name or number`(type: String, kind: AppleToken.Kind) async throws {
     let fixture = try CallFixture()
-    fixture.services.on(RevokeToken.self) { command, asked in
+    fixture.services.on(RevokeToken.self) { command, asked throws in
       #expect(command.project == "example" && command.app == "com.example.push" && command.providerID == "apple.com")
       #expect(command.tokenType == kind && command.redirectURI == "https://example.com/")
-      let (token, idToken) = (try asked.open(command.token), try asked.open(command.idToken))
-      #expect(token == "code-1" && idToken == "eyJ.a.b")
+      #expect(try asked.open(command.token) == "code-1" && asked.open(command.idToken) == "eyJ.a.b")
       return TokenRevoked(localID: "local-1", operationID: "o")
     }
     let answer = try await fixture.post(
@@ -266,9 +254,7 @@ import Testing
       #"{"providerId":"apple.com","tokenType":\#(type),"token":"code-1","idToken":"eyJ.a.b","redirectUri":"https://example.com/"}"#
     )
     #expect(answer == [:])
-    #expect(fixture.services.problems == [])
-    let sent = fixture.services.messages.map { String(decoding: $0.body, as: UTF8.self) }.joined()
-    for secret in Self.secrets { #expect(!sent.contains(secret) && !fixture.log.contains(secret)) }
+    fixture.requireSealed(Self.secrets)
   }
 
   @Test(
@@ -281,10 +267,7 @@ import Testing
       (#"{"idToken":"t","providerId":"apple.com","tokenType":3}"#, "Invalid JSON payload received."),
     ])
   func `What a revocation lacks is named`(json: String, message: String) async throws {
-    let fixture = try CallFixture()
-    let error = try await fixture.refusal(Self.revoke, json)
-    #expect(error.status == 400 && error.message.hasPrefix(message))
-    #expect(fixture.services.messages.isEmpty)
+    #expect(try await CallFixture().unasked(Self.revoke, json).message.hasPrefix(message))
   }
 
   @Test(

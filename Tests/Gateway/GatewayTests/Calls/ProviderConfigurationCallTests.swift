@@ -37,14 +37,12 @@ import Testing
 
     init() throws {
       fixture = try CallFixture()
-      fixture.services.on(FindProviders.self) { command, asked in
-        let bearer = try asked.open(ifAny: command.bearer)
-        #expect(bearer == ProviderConfigurationCallTests.bearer)
+      fixture.services.on(FindProviders.self) { command, asked throws in
+        #expect(try asked.open(ifAny: command.bearer) == ProviderConfigurationCallTests.bearer)
         return ProvidersFound(providers: [view()])
       }
       fixture.services.on(SetProvider.self) { [self] command, asked in
-        let bearer = try asked.open(ifAny: command.bearer)
-        #expect(bearer == ProviderConfigurationCallTests.bearer)
+        #expect(try asked.open(ifAny: command.bearer) == ProviderConfigurationCallTests.bearer)
         acts.withLock { $0.append(command) }
         guard let text = try asked.open(ifAny: command.fields) else { return ProvidersFound(providers: []) }
         let opened = try OpenIDFields(text: Secret(text))
@@ -84,7 +82,6 @@ import Testing
       Self.path, .post, "oauthIdpConfigId=oidc.example", #"{"clientId":"a","issuer":"https://id.example.com"}"#)
     let least = try #require(accounts.fields.withLock { $0.last })
     #expect(least.usesCodeFlow == false && least.enabled == nil && least.clients?.first?.secret == nil)
-    #expect(accounts.fixture.services.problems == [])
   }
 
   @Test(
@@ -138,7 +135,6 @@ import Testing
     #expect(secret.clients?.map(\.platform) == [nil, "ios"])
     #expect(try await change("clientId", #"{"clientId":"b"}"#).clients?.map(\.clientID) == ["b"])
     #expect(try await accounts.refusal(Self.one, .patch, "updateMask=name").status == 501)
-    #expect(accounts.fixture.services.problems == [])
   }
 
   @Test func `A removal answers nothing`() async throws {

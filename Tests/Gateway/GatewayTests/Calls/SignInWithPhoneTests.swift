@@ -16,11 +16,8 @@ import Testing
     fixture.services.on(SignInWithPhone.self) { command, asked in
       #expect(try asked.open(ifAny: command.sessionInfo) == "session-1")
       #expect(try asked.open(ifAny: command.code) == "476431")
-      var reply = AccountSignedIn()
-      reply.localID = "local-1"
-      reply.phoneNumber = "+14155550123"
-      reply.isNewUser = isNewUser
-      reply.tokens = try asked.tokens(to: command.replyKey)
+      var reply = try asked.signedIn(to: command.replyKey)
+      (reply.phoneNumber, reply.isNewUser) = ("+14155550123", isNewUser)
       return reply
     }
     return fixture
@@ -35,7 +32,6 @@ import Testing
         "idToken": "id-token", "refreshToken": "refresh-token", "expiresIn": "3600", "localId": "local-1",
         "isNewUser": true, "phoneNumber": "+14155550123",
       ])
-    #expect(fixture.services.problems == [])
     let body = try #require(fixture.services.bodies.first)
     #expect(body.names == ["project", "app", "sessionInfo", "code", "client", "replyKey"])
     #expect(body["project"] == "example" && body["app"] == "com.example.push")
@@ -87,15 +83,11 @@ import Testing
       #expect(try asked.open(ifAny: command.temporaryProof) == "proof-1")
       #expect(command.phoneNumber == "+14155550123" && command.sessionInfo == nil && command.code == nil)
       #expect(command.app == "com.example.push")
-      var reply = AccountSignedIn()
-      reply.localID = "local-1"
-      reply.tokens = try asked.tokens(to: command.replyKey)
-      return reply
+      return try asked.signedIn(to: command.replyKey)
     }
     let json = #"{"temporaryProof":"proof-1","phoneNumber":"+14155550123"}"#
     #expect(try await fixture.post(Self.path, json)["localId"] == "local-1")
     await #expect(throws: ProtocolError.self) { try await fixture.post(Self.path, json, withApp: false) }
-    #expect(fixture.services.problems == [])
   }
 
   @Test(
@@ -110,10 +102,7 @@ import Testing
       (#"{"sessionInfo":"s","code":"1","idToken":"\#(String(repeating: "e", count: 17_000))"}"#, "INVALID_ID_TOKEN"),
     ])
   func `What is missing or cannot be is refused before anything is asked`(json: String, message: String) async throws {
-    let fixture = try fixture()
-    let error = try await fixture.refusal(Self.path, json)
-    #expect(error.status == 400 && error.message == message)
-    #expect(fixture.services.messages.isEmpty)
+    #expect(try await fixture().unasked(Self.path, json).message == message)
   }
 
   @Test(
@@ -124,10 +113,8 @@ import Testing
       #"{"sessionInfo":"s","code":"476431","operation":-1}"#,
     ])
   func `Wrong types are refused without their value`(json: String) async throws {
-    let fixture = try fixture()
-    let error = try await fixture.refusal(Self.path, json)
-    #expect(error.status == 400 && error.word == "INVALID_ARGUMENT" && !error.message.contains("476431"))
-    #expect(fixture.services.messages.isEmpty)
+    let error = try await fixture().unasked(Self.path, json)
+    #expect(error.word == "INVALID_ARGUMENT" && !error.message.contains("476431"))
   }
 
   @Test func `A reply without tokens and proof, or with tokens for another key, is our failure`()
@@ -138,12 +125,7 @@ import Testing
     fixture.services.on(SignInWithPhone.self) { _, _ in AccountSignedIn() }
     let json = #"{"sessionInfo":"session-1","code":"476431"}"#
     #expect(try await fixture.refusal(Self.path, json).status == 500)
-    fixture.services.on(SignInWithPhone.self) { _, asked in
-      var reply = AccountSignedIn()
-      reply.localID = "local-1"
-      reply.tokens = try asked.tokens(to: other.key.publicKey.jwk)
-      return reply
-    }
+    fixture.services.on(SignInWithPhone.self) { _, asked in try asked.signedIn(to: other.key.publicKey.jwk) }
     #expect(try await fixture.refusal(Self.path, json).status == 500)
   }
 }

@@ -1,6 +1,5 @@
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
 import Projects
 import TestSupport
 import Testing
@@ -29,7 +28,7 @@ import Testing
     let fixture = try fixture()
     let form = "grant_type=refresh_token&refresh_token=old%2Btoken%2F%3D"
     #expect(try await fixture.post(Self.path, form: form) == Self.answer)
-    #expect(fixture.services.problems == [] && fixture.services.bodies.first?.names.count == 3)
+    #expect(fixture.services.bodies.first?.names.count == 3)
   }
 
   @Test(
@@ -55,9 +54,7 @@ import Testing
       ),
     ])
   func `Wrong requests have the protocol's errors`(json: String, message: String) async throws {
-    let fixture = try fixture()
-    let error = try await fixture.refusal(Self.path, json)
-    #expect(error.status == 400 && error.message == message && fixture.services.messages.isEmpty)
+    #expect(try await fixture().unasked(Self.path, json).message == message)
   }
 }
 

@@ -21,8 +21,7 @@ import Testing
   func `A user is made without tokens`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(CreateAccount.self) { command, asked in
-      let bearer = try asked.open(ifAny: command.bearer)
-      #expect(command.project == "example" && bearer == Self.bearer)
+      #expect(try asked.open(ifAny: command.bearer) == Self.bearer && command.project == "example")
       let user = try UserFields(text: Secret(asked.open(command.user)))
       var expected = UserFields(localID: "local-1")
       (expected.email, expected.emailVerified, expected.password) = ("a@example.com", true, "secret1")
@@ -42,7 +41,7 @@ import Testing
       answer == [
         "kind": "identitytoolkit#SignupNewUserResponse", "localId": "local-1", "email": "a@example.com",
       ])
-    #expect(fixture.services.problems == [] && !fixture.log.contains("secret1") && !fixture.log.contains("ya29"))
+    #expect(!fixture.log.contains("secret1") && !fixture.log.contains("ya29"))
   }
 
   @Test(
@@ -71,7 +70,6 @@ import Testing
       "linkProviderUserInfo":{"providerId":"apple.com","rawId":"s"}}
       """#, bearer: Self.bearer)
     #expect(answer == ["kind": "identitytoolkit#SetAccountInfoResponse", "localId": "a/b?c=d&e"])
-    #expect(fixture.services.problems == [])
   }
 
   @Test(
@@ -126,7 +124,7 @@ import Testing
     _ = try await fixture.post(
       CallFixture.v1 + "projects/example/" + call, call.hasSuffix("batchCreate") ? #"{"users":[\#(user)]}"# : user,
       bearer: Self.bearer)
-    #expect(fixture.services.messages.count == 1 && fixture.services.problems == [])
+    #expect(fixture.services.messages.count == 1)
   }
 
   @Test func `A second factor of a wrong form is an error of its field`() async throws {
@@ -175,7 +173,6 @@ import Testing
       bearer: Self.bearer)
     #expect(answer["users"]?.array.compactMap { $0["localId"]?.text } == (0..<150).map { "u\($0)" })
     #expect(sizes.withLock { $0 } == [100, 50, 50, 52])
-    #expect(fixture.services.problems == [])
   }
 
   @Test func `Nobody found is no field`() async throws {

@@ -3,7 +3,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
-import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,7 +1,6 @@
 import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
 import HTTPClient
 import TestSupport
 import Testing

@@ -52,20 +52,11 @@ struct SignInFixture: Sendable {
     _ query: [(name: String, value: String)] = [], path: String = "/__/auth/handler", form: String? = nil,
     host: String = "auth.example.com", headers: HTTPServerHeaders = [:], ofProject: Bool = true
   ) async throws -> Shown {
-    let method: Route.Method = form == nil ? .get : .post
-    let route = try #require(fixture.calls.routes.first { $0.paths.contains(path) && $0.method == method })
     var headers = headers
     headers.add(name: "Host", value: host)
-    let call = Call(
-      request: HTTPServerRequest(method: method.rawValue, path: path, headers: headers, remoteAddress: "127.0.0.1"),
-      name: route.name, variables: [:], projectOrNil: ofProject ? project : nil, app: nil,
-      client: CallClient(address: "192.0.2.1"), apiKey: nil, bearer: nil,
-      query: try CallBody(encoded: FormEncoding.encode(query), maxFields: CallLimits.maxQueryParameters),
-      body: try form.map { try CallBody(form: Array($0.utf8)) } ?? .empty, requestID: "r",
-      deadline: fixture.clocks.monotonic.now() + .seconds(20))
-    #expect(route.access == .page && route.errorForm == .page)
-    guard case .page(let page) = try await route.implementation(call) else { throw CallFixture.UnexpectedOutcome() }
-    return Shown(page: page)
+    return Shown(
+      page: try await fixture.page(
+        path, query: FormEncoding.encode(query), form: form, headers: headers, project: ofProject ? project : nil))
   }
 
   /// Query of the JavaScript SDK.
