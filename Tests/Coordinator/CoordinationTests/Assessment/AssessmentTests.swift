@@ -157,8 +157,7 @@ import Testing
     }
     #expect(bench.replies.first?.type == "verification.started.v1")
     #expect(try error(bench) == "TOO_MANY_ATTEMPTS_TRY_LATER")
-    let refused = try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.pushApp))
-    #expect(refused.code == .tooManyAttempts)
+    #expect(try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.pushApp)).code == .tooManyAttempts)
     #expect(try bench.published(RecaptchaAssessJob.self).isEmpty)
     // The verification that lives is given to whoever passes, limits or not.
     let again = try await start(bench, "4")
@@ -204,8 +203,7 @@ import Testing
   }
 
   @Test func `An app that is audited does not wait; the outcome goes into the timeline`() async throws {
-    let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
-    let started = try VerificationStarted(json: reply.body)
+    let started = try await bench.reply(to: bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
     let id = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
     try await bench.finish(
       RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW", extras: ["score": 0.1])
@@ -219,8 +217,7 @@ import Testing
   @Test func `An app that is audited learns from the timeline, too, that nobody assessed its token in time`()
     async throws
   {
-    let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
-    let started = try VerificationStarted(json: reply.body)
+    let started = try await bench.reply(to: bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
     bench.clock.advance(by: .seconds(10))
     try await bench.sweep()
     let timeline = try await bench.status(started.verificationID).timeline

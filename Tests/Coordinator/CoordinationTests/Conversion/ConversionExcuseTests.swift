@@ -23,15 +23,10 @@ import Testing
     let sentAt = bench.clock.now()
     bench.clock.advance(by: waited)
     for index in 0..<3 {
-      let reply = try await bench.ask(StartVerification(phoneNumber: number(index), app: Bench.app), sentAt: sentAt)
-      let id = try VerificationStarted(json: reply.body).verificationID
+      let command = StartVerification(phoneNumber: number(index), app: Bench.app)
+      let id = try await bench.reply(to: command, sentAt: sentAt).verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
     }
-  }
-
-  /// As the maintenance does once a second.
-  private func tidy(_ bench: Bench) async {
-    await bench.maintenance.tidy()
   }
 
   private func isBlocked(_ bench: Bench) async throws -> Bool {
@@ -50,7 +45,7 @@ import Testing
     let bench = try await Bench(Self.rules)
     try await start(bench, waited: .milliseconds(milliseconds))
     bench.clock.advance(by: .seconds(300))
-    await tidy(bench)
+    await bench.maintenance.tidy()
     #expect(try await self.isBlocked(bench) == isBlocked)
   }
 
@@ -89,7 +84,7 @@ import Testing
   @Test func `While the database takes nothing nobody can give a code back`() async throws {
     let bench = try await Bench(Self.rules)
     try await start(bench)
-    await tidy(bench)
+    await bench.maintenance.tidy()
     // The disk is full: the outage cannot be stored either.
     bench.broker.isThere = false
     bench.clock.advance(by: .seconds(250))
@@ -100,14 +95,14 @@ import Testing
     try await bench.run("ALTER TABLE away RENAME TO store_group")
     bench.broker.isThere = true
     _ = try await bench.ask(StartVerification(phoneNumber: number(0), app: Bench.app))
-    await tidy(bench)
+    await bench.maintenance.tidy()
     #expect(try await bench.count("conversionOutage") == 1)
     #expect(try await list(bench).prefixes.isEmpty)
     #expect(try await !isBlocked(bench))
   }
 
   private func list(_ bench: Bench) async throws -> ConversionList {
-    try ConversionList(json: try await bench.ask(ListConversions(), user: "operator").body)
+    try await bench.reply(to: ListConversions(), user: "operator")
   }
 
   @Test func `A clock that is set ahead by an hour lets everything expire, and blocks nothing`() async throws {
@@ -122,7 +117,7 @@ import Testing
     try await start(bench)
     bench.clock.advance(by: .seconds(3600))
     for task in flow.tasks { _ = try await task.run(bench.store, bench.clock.now()) }
-    await tidy(bench)
+    await bench.maintenance.tidy()
     #expect(bench.registry.render().contains(#"countersign_verifications_total{event="expired"} 3"#))
     #expect(try await !isBlocked(bench))
   }

@@ -49,8 +49,7 @@ import Testing
       let command = StartVerification(
         phoneNumber: Self.number(0, prefix: "+1415\(555 + index)"), app: Bench.app, client: client(index),
         requester: requester)
-      let reply = try await bench.ask(command)
-      let id = try VerificationStarted(json: reply.body).verificationID
+      let id = try await bench.reply(to: command).verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
     }
     bench.clock.advance(by: .seconds(300))
@@ -262,15 +261,13 @@ import Testing
     #expect(answer.prefixes.isEmpty, "a prefix begins anew when it is blocked")
     #expect(answer.regions == [.init(key: "US", region: "US", sent: 3, verified: 0)])
     for user in [nil, "service"] {
-      let reply = try await bench.ask(ListConversions(), user: user)
-      let error = try ErrorReply(json: reply.body).error
+      let error = try await bench.error(ListConversions(), user: user)
       #expect(error.code == .operationNotAllowed && error.field == "user_id")
       #expect(try await bench.ask(LiftConversionBlock(key: "+1415555"), user: user).type == "error.v1")
     }
     #expect(try await list(bench).blockCount == 1)
     for limit in [0, 101] {
-      let reply = try await bench.ask(ListConversions(limit: limit), user: "operator")
-      #expect(try ErrorReply(json: reply.body).error.field == "limit")
+      #expect(try await bench.error(ListConversions(limit: limit), user: "operator").field == "limit")
     }
   }
 

@@ -12,12 +12,6 @@ import Testing
   private static let gateway = Topology.Users.gateway
   private static let development = Bench.rules { $0.isDevelopment = true }
 
-  private func refusal(_ bench: Bench, _ command: some Command, by user: String?) async throws -> APIError {
-    let reply = try await bench.ask(command, user: user)
-    try #require(reply.type == "error.v1", "\(reply.type ?? "")")
-    return try ErrorReply(json: reply.body).error
-  }
-
   private func reset(_ bench: Bench, by user: String) async throws -> Message {
     try await bench.ask(ResetDevelopment(), user: user)
   }
@@ -76,7 +70,7 @@ import Testing
       try await Bench.with(rules) { bench in
         _ = try await bench.start()
         for user in users {
-          let error = try await refusal(bench, ResetDevelopment(), by: user)
+          let error = try await bench.error(ResetDevelopment(), user: user)
           #expect(error.code == .operationNotAllowed)
           #expect(error.message.contains(rules.isDevelopment ? "'operators'" : "'development: true'"))
         }
@@ -89,11 +83,10 @@ import Testing
     let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
     let bench = try await Bench(Bench.rules { $0.gateways = [Self.gateway, "gateway-eu"] })
     for user in [Self.gateway, "gateway-eu"] {
-      let error = try await refusal(bench, command, by: user)
+      let error = try await bench.error(command, user: user)
       #expect(error.reason == "TRUSTED_OVER_HTTP", "\(user)")
     }
-    let reply = try await bench.ask(command, user: "gateway-us")
-    #expect(reply.type == "verification.started.v1")
+    #expect(try await bench.ask(command, user: "gateway-us").type == "verification.started.v1")
   }
 
   @Test func `The gateway starts nothing for an app whose callers are trusted, unless in development`() async throws {
@@ -103,12 +96,11 @@ import Testing
     ]
     try await Bench.with { bench in
       for command in commands {
-        let error = try await refusal(bench, command, by: Self.gateway)
+        let error = try await bench.error(command, user: Self.gateway)
         #expect(error.code == .operationNotAllowed && error.field == "app" && error.reason == "TRUSTED_OVER_HTTP")
         #expect(error.message.contains("'verification'") && error.message.contains("'development: true'"))
       }
-      let push = try await refusal(
-        bench, VerifyApp(app: Bench.app, deviceToken: Bench.token), by: Self.gateway)
+      let push = try await bench.error(VerifyApp(app: Bench.app, deviceToken: Bench.token), user: Self.gateway)
       #expect(push.reason == "TRUSTED_OVER_HTTP")
       #expect(try await bench.count("verification") == 0 && bench.jobs().isEmpty)
       // A command of a service that the gateway publishes again is the service's, and the other way round.
@@ -124,8 +116,7 @@ import Testing
     }
     let bench = try await Bench(Self.development)
     for command in commands {
-      let reply = try await bench.ask(command, user: Self.gateway)
-      #expect(reply.type == "verification.started.v1")
+      #expect(try await bench.ask(command, user: Self.gateway).type == "verification.started.v1")
     }
   }
 }

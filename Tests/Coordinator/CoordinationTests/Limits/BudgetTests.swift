@@ -29,11 +29,7 @@ import Testing
   @Test func `Random device tokens without an address use up the app's budget of pushes, then that of all`()
     async throws
   {
-    let rules = Bench.rules {
-      $0.limits[.receiptsPerAppPerDay] = 5
-      $0.limits[.receiptsPerDay] = 7
-    }
-    let bench = try await Bench(rules)
+    let bench = try await Bench(Bench.rules([.receiptsPerAppPerDay: 5, .receiptsPerDay: 7]))
     func token() -> String { SecureRandom.bytes(32).map { String(256 + Int($0), radix: 16).dropFirst() }.joined() }
     for _ in 0..<5 { _ = try await bench.receipt(token: token()) }
     let error = try await refusal(bench, VerifyApp(app: Bench.pushApp, deviceToken: token()))
@@ -61,22 +57,14 @@ import Testing
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerDevicePerDay] = 3 })
     for index in 0..<3 {
       let pair = try await bench.receipt()
-      let reply = try await bench.ask(
-        StartVerification(
-          phoneNumber: "+1415555\(1000 + index)", app: Bench.pushApp, proof: Bench.pair(pair.receipt, pair.secret)))
-      #expect(reply.type == "verification.started.v1")
+      _ = try await bench.reply(
+        to: bench.startCommand(Bench.pair(pair.receipt, pair.secret), number: "+1415555\(1000 + index)", ip: nil))
     }
     let pair = try await bench.receipt()
-    let error = try await refusal(
-      bench,
-      StartVerification(
-        phoneNumber: Bench.number, app: Bench.pushApp, proof: Bench.pair(pair.receipt, pair.secret)))
+    let error = try await refusal(bench, bench.startCommand(Bench.pair(pair.receipt, pair.secret), ip: nil))
     #expect(error.code == .tooManyAttempts && error.field == "proof.receipt")
     let other = try await bench.receipt(token: String(repeating: "0B", count: 32))
-    let reply = try await bench.ask(
-      StartVerification(
-        phoneNumber: Bench.number, app: Bench.pushApp, proof: Bench.pair(other.receipt, other.secret)))
-    #expect(reply.type == "verification.started.v1")
+    _ = try await bench.reply(to: bench.startCommand(Bench.pair(other.receipt, other.secret), ip: nil))
   }
 
   private func revoke(_ token: String, to email: String? = "user@example.com") -> StartRevocation {
@@ -88,12 +76,8 @@ import Testing
   @Test func `Notices to one address and for one app, and revocations, have budgets; one without a notice still goes`()
     async throws
   {
-    let rules = Bench.rules {
-      $0.limits[.noticesPerAddressPerDay] = 2
-      $0.limits[.noticesPerAppPerDay] = 3
-      $0.limits[.revocationsPerAppPerDay] = 5
-    }
-    let bench = try await Bench(rules)
+    let bench = try await Bench(
+      Bench.rules([.noticesPerAddressPerDay: 2, .noticesPerAppPerDay: 3, .revocationsPerAppPerDay: 5]))
     for index in 0..<2 { #expect(try await bench.ask(revoke("t\(index)")).type == "operation.started.v1") }
     let address = try await refusal(bench, revoke("t2", to: "USER@example.com"))
     #expect(address.code == .tooManyAttempts && address.field == "notify.email")
@@ -111,19 +95,14 @@ import Testing
   @Test func `Receipts whose push Apple refuses for its device token use up the network's figure, and nobody's day`()
     async throws
   {
-    let rules = Bench.rules {
-      $0.limits[.receiptsPerAppPerDay] = 3
-      $0.limits[.receiptsPerDay] = 3
-      $0.limits[.proofsPerAddressPerHour] = 1
-    }
-    let bench = try await Bench(rules)
+    let bench = try await Bench(
+      Bench.rules([.receiptsPerAppPerDay: 3, .receiptsPerDay: 3, .proofsPerAddressPerHour: 1]))
     func ask(_ index: Int, ip: String?) -> VerifyApp {
       let token = String(repeating: String(16 + index, radix: 16), count: 32)
       return VerifyApp(app: Bench.pushApp, deviceToken: token, client: ip.map { .init(ip: $0) })
     }
     for index in 0..<10 {
-      let reply = try await bench.ask(ask(index, ip: "2001:db8:0:\(index)::1"))
-      try #require(reply.type == "app.verifying.v1")
+      _ = try await bench.reply(to: ask(index, ip: "2001:db8:0:\(index)::1"))
       let push = try #require(try bench.pushes().last)
       let reason = index % 2 == 0 ? "BAD_DEVICE_TOKEN" : "UNREGISTERED"
       try await bench.finish(PushVerifyJob.self, push.id, .refused, reason: reason)
@@ -141,10 +120,6 @@ import Testing
     #expect(try await refusal(bench, ask(14, ip: "198.51.100.1")).code == .quotaExceeded)
   }
 
-  private func check(_ started: VerificationStarted, _ code: String) -> CheckVerification {
-    CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(code)))
-  }
-
   @Test func `With the wrong codes of an app used up, a right code after a typing error is approved by starting again`()
     async throws
   {
@@ -158,13 +133,13 @@ import Testing
     let code = try #require(try bench.jobs().last).code
     // The first one is compared all the same.
     #expect(try await bench.checkError(started.verificationID, Bench.wrong(code)) == .invalidCode)
-    let used = try await refusal(bench, check(started, code))
+    let used = try await refusal(bench, CheckVerification(started.verificationID, code))
     #expect(used.reason == "WRONG_CODES_USED_UP" && used.retryAfter == 30)
     // No SMS before the gap is over.
     #expect(try await bench.start().verificationID == started.verificationID)
     #expect(try bench.jobs().isEmpty)
     bench.clock.advance(by: .seconds(30))
-    #expect(try await refusal(bench, check(started, code)).retryAfter == 1)
+    #expect(try await refusal(bench, CheckVerification(started.verificationID, code)).retryAfter == 1)
     let again = try await bench.start()
     #expect(again.verificationID != started.verificationID && !again.resent)
     let next = try #require(try bench.jobs().last).code
@@ -189,7 +164,7 @@ import Testing
     #expect(try await bench.status(first.verificationID).state == .sending)
     #expect(try await bench.checkError(second.verificationID, Bench.wrong(code)) == .invalidCode)
     // As long as the code lives, and not for a day.
-    let refused = try await refusal(bench, check(second, code))
+    let refused = try await refusal(bench, CheckVerification(second.verificationID, code))
     #expect(refused.reason == "WRONG_CODES_USED_UP" && (1...600).contains(refused.retryAfter ?? 0))
     #expect(try await bench.start(ip: "198.51.100.1").verificationID == second.verificationID)
     #expect(try await bench.status(first.verificationID).state == .sending)

@@ -13,21 +13,11 @@ import Testing
 
   init() async throws { bench = try await Bench() }
 
-  private func reply(_ bench: Bench, _ message: Message) async throws -> Message {
-    _ = bench.sink.takePublished()
-    await bench.deliver([message])
-    return try #require(bench.replies.first)
-  }
-
-  private func check(_ id: String, _ code: String) -> CheckVerification {
-    CheckVerification(verificationID: id, code: SecretField(Secret(code)))
-  }
-
   @Test func `Another code under the ID of a check is refused, the same one has the same answer`() async throws {
     let (id, code) = try await bench.begin()
     let wrong = Bench.wrong(code)
     func ask(_ code: String) async throws -> Message {
-      try await reply(bench, try bench.message(check(id, code), id: "m", user: "service"))
+      try await bench.ask(CheckVerification(id, code), id: "m", user: "service")
     }
     let first = try await ask(wrong)
     #expect(try ErrorReply(json: first.body).error.code == .invalidCode)
@@ -49,7 +39,7 @@ import Testing
     let bench = try await Bench(rules)
     let (id, code) = try await bench.begin()
     func ask(_ message: String) async throws -> Message {
-      try await reply(bench, try bench.message(check(id, code), id: message, user: Topology.Users.accounts))
+      try await bench.ask(CheckVerification(id, code), id: message, user: Topology.Users.accounts)
     }
     let approved = try await ask("hmac")
     #expect(approved.type == "verification.approved.v1")

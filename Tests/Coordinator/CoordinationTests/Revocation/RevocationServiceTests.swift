@@ -22,15 +22,9 @@ import Testing
       notify: notify ? StartRevocation.Notice(email: Self.email, languageCode: "fr") : nil)
   }
 
-  private func start(_ bench: Bench, _ command: StartRevocation) async throws -> OperationStarted {
-    let reply = try await bench.ask(command)
-    try #require(reply.type == "operation.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
-    return try OperationStarted(json: reply.body)
-  }
-
   @Test(arguments: AppleToken.Kind.allCases)
   func `Revoke, tell, complete`(kind: AppleToken.Kind) async throws {
-    let started = try await start(bench, command(kind))
+    let started = try await bench.reply(to: command(kind))
     let id = started.operationID
     #expect(!started.repeated)
     #expect(try bench.event(OperationStarted.self) == started)
@@ -67,7 +61,7 @@ import Testing
   }
 
   @Test func `A revocation that fails sends no mail, and says why`() async throws {
-    let id = try await start(bench, command(.authorizationCode)).operationID
+    let id = try await bench.reply(to: command(.authorizationCode)).operationID
     try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .unknown, reason: "LOST")
     let event = try #require(try bench.event(OperationFailed.self))
     #expect(event.ending == .lost)
@@ -76,7 +70,7 @@ import Testing
   }
 
   @Test func `The event names all that the user has to do`() async throws {
-    let id = try await start(bench, command()).operationID
+    let id = try await bench.reply(to: command()).operationID
     let detail = String(repeating: "do this and that ", count: 50)
     let result = JobResult(
       jobID: "\(id).revoke.1", outcome: .refused, reason: .init(code: "INVALID_GRANT", detail: detail), attempts: 1,
@@ -88,7 +82,7 @@ import Testing
   }
 
   @Test func `A notice that is refused leaves a revocation that is done`() async throws {
-    let id = try await start(bench, command()).operationID
+    let id = try await bench.reply(to: command()).operationID
     try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
     try await bench.finish(MailRelayJob.self, "\(id).notice.1", .refused, reason: "SENDER_NOT_REGISTERED")
     let event = try #require(try bench.event(OperationCompleted.self))
@@ -97,19 +91,19 @@ import Testing
   }
 
   @Test func `The same token is one operation, until it has failed`() async throws {
-    let first = try await start(bench, command(notify: false))
-    let second = try await start(bench, command(.accessToken, notify: false))
+    let first = try await bench.reply(to: command(notify: false))
+    let second = try await bench.reply(to: command(.accessToken, notify: false))
     #expect(second.operationID == first.operationID)
     #expect(second.repeated)
     #expect(try bench.published(AppleRevokeJob.self).isEmpty)
-    let other = try await start(bench, command(.refreshToken, "another"))
+    let other = try await bench.reply(to: command(.refreshToken, "another"))
     #expect(other.operationID != first.operationID)
     await bench.deliverResults([
       try bench.report(AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted),
       try bench.report(AppleRevokeJob.self, "\(other.operationID).revoke.1", .refused, reason: "INVALID_GRANT"),
     ])
-    #expect(try await start(bench, command()).operationID == first.operationID)
-    let anew = try await start(bench, command(.refreshToken, "another"))
+    #expect(try await bench.reply(to: command()).operationID == first.operationID)
+    let anew = try await bench.reply(to: command(.refreshToken, "another"))
     #expect(anew.operationID != other.operationID)
     #expect(try bench.published(AppleRevokeJob.self).count == 1)
   }
@@ -120,11 +114,11 @@ import Testing
       command.subject = subject
       return command
     }
-    let first = try await start(bench, code(of: "001.a"))
+    let first = try await bench.reply(to: code(of: "001.a"))
     #expect(try bench.published(AppleRevokeJob.self).map(\.job.subject) == ["001.a"])
-    #expect(try await start(bench, code(of: "001.a")).operationID == first.operationID)
+    #expect(try await bench.reply(to: code(of: "001.a")).operationID == first.operationID)
     for subject in ["001.b", nil] {
-      #expect(try await start(bench, code(of: subject)).operationID != first.operationID)
+      #expect(try await bench.reply(to: code(of: subject)).operationID != first.operationID)
     }
     try await bench.finish(
       AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted, extras: ["subject": "001.a"])
@@ -137,17 +131,16 @@ import Testing
   @Test func `A code of another subject stays one operation after its refusal`() async throws {
     var command = command(.authorizationCode, notify: false)
     command.subject = "001.a"
-    let id = try await start(bench, command).operationID
+    let id = try await bench.reply(to: command).operationID
     try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .refused, reason: "SUBJECT_MISMATCH")
     #expect(try bench.event(OperationFailed.self)?.failure.code == "SUBJECT_MISMATCH")
-    #expect(try await start(bench, command).operationID == id)
+    #expect(try await bench.reply(to: command).operationID == id)
   }
 
   @Test func `A subject is taken with a code only`() async throws {
     var command = command(.refreshToken)
     command.subject = "001.a"
-    let reply = try await bench.ask(command)
-    #expect(try ErrorReply(json: reply.body).error.field == "subject")
+    #expect(try await bench.error(command).field == "subject")
   }
 
   @Test func `A command that comes again is answered the same, with one job`() async throws {
@@ -159,7 +152,7 @@ import Testing
   }
 
   @Test func `The token is never stored in the clear, and the address no longer than it is needed`() async throws {
-    let id = try await start(bench, command()).operationID
+    let id = try await bench.reply(to: command()).operationID
     for table in ["revocation", "outbox", "inbox"] {
       let stored = try await bench.dump(table)
       #expect(!stored.contains("very-secret-token"), "\(table)")
@@ -190,7 +183,7 @@ import Testing
   }
 
   @Test func `Operations without a report are given up by the maintenance and deleted`() async throws {
-    let id = try await start(bench, command()).operationID
+    let id = try await bench.reply(to: command()).operationID
     bench.clock.advance(by: .seconds(3 * 3600))
     _ = try await bench.sweep()
     _ = try await bench.relay()
@@ -222,24 +215,20 @@ import Testing
   {
     let command = StartRevocation(
       app: app, token: .refreshToken(SecretField(Secret(token))), notify: .init(email: email))
-    let error = try await bench.error(command)
-    #expect(error.field == field)
+    #expect(try await bench.error(command).field == field)
     #expect(try await bench.count("revocation") == 0)
   }
 
   @Test func `Values that do not fit into a job are refused`() async throws {
     var tooLong = command()
     tooLong.clientID = String(repeating: "c", count: 256)
-    let first = try await bench.error(tooLong)
-    #expect(first.field == "clientID")
+    #expect(try await bench.error(tooLong).field == "clientID")
     tooLong = command()
     tooLong.redirectURI = String(repeating: "r", count: 2049)
-    let second = try await bench.error(tooLong)
-    #expect(second.field == "redirectURI")
+    #expect(try await bench.error(tooLong).field == "redirectURI")
     tooLong = command()
     tooLong.notify?.template = String(repeating: "t", count: 65)
-    let third = try await bench.error(tooLong)
-    #expect(third.field == "notify.template")
+    #expect(try await bench.error(tooLong).field == "notify.template")
   }
 
   @Test func `Results of other services' jobs are none of the coordinator's business`() async throws {
@@ -254,7 +243,7 @@ import Testing
   }
 
   @Test func `Accounts alone confirms one, and its timeline shows it`() async throws {
-    let id = try await start(bench, command(notify: false)).operationID
+    let id = try await bench.reply(to: command(notify: false)).operationID
     try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
     let confirm = ConfirmRevocation(operationID: id, confirmedAt: bench.clock.now())
     for user in ["operator", "gateway", "service"] {
@@ -268,7 +257,6 @@ import Testing
       #expect(status.state == .completed && status.ending == .revoked)
     }
     let unknown = ConfirmRevocation(operationID: "o", confirmedAt: bench.clock.now())
-    let reply = try await bench.ask(unknown, user: Topology.Users.accounts)
-    #expect(try ErrorReply(json: reply.body).error.field == "operationID")
+    #expect(try await bench.error(unknown, user: Topology.Users.accounts).field == "operationID")
   }
 }

@@ -12,11 +12,18 @@ extension Bench {
   static let auditApp = "com.example.audit"
   static let token = String(repeating: "0A", count: 32)
 
+  /// Sends a command, forgets what was published before, and takes its reply, which is no error.
+  func reply<C: Command>(
+    to command: C, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil
+  ) async throws -> C.Reply {
+    let reply = try await ask(command, id: id, user: user, sentAt: sentAt)
+    try #require(reply.type == C.Reply.type.text, "\(String(decoding: reply.body, as: UTF8.self))")
+    return try C.Reply(json: reply.body)
+  }
+
   /// Asks for a receipt, and takes the push that belongs to it.
   func receipt(app: String = pushApp, token: String = token) async throws -> (receipt: String, secret: String) {
-    let reply = try await ask(VerifyApp(app: app, deviceToken: token, environment: .sandbox))
-    try #require(reply.type == "app.verifying.v1", "\(String(decoding: reply.body, as: UTF8.self))")
-    let receipt = try AppVerifying(json: reply.body).receipt
+    let receipt = try await reply(to: VerifyApp(app: app, deviceToken: token, environment: .sandbox)).receipt
     let push = try #require(try pushes().last)
     try #require(push.job.receipt == receipt)
     return (receipt, push.secret)
@@ -59,15 +66,9 @@ extension Bench {
     _ type: J.Type, _ jobID: String, _ outcome: JobOutcome, reason: String? = nil,
     extras: [String: JobResult.Value] = [:]
   ) throws -> Message {
-    let result = JobResult(
-      jobID: jobID, outcome: outcome, lane: "lane", reference: "ref",
-      reason: reason.map { .init(code: $0, detail: "because", providerCode: nil) }, attempts: 1,
-      startedAt: clock.now(), finishedAt: clock.now()
-    ).adding(extras)
-    let envelope = Envelope(
-      type: JobResult.type(ofJob: J.type), messageID: JobResult.messageID(jobID: jobID), correlationID: "any",
-      appID: "worker")
-    return envelope.message(body: try result.json())
+    try result(
+      of: type, jobID, outcome, reason: reason.map { .init(code: $0, detail: "because", providerCode: nil) },
+      extras: extras)
   }
 
   func finish<J: Job>(
@@ -94,6 +95,15 @@ extension Bench {
   }
 
   func operation(_ id: String) async throws -> OperationStatus {
-    try OperationStatus(json: try await ask(GetOperationStatus(operationID: id)).body)
+    try await reply(to: GetOperationStatus(operationID: id))
+  }
+}
+
+extension CheckVerification {
+  init(
+    _ id: String, _ code: String, app: String? = nil, purpose: VerificationPurpose? = nil, subject: String? = nil
+  ) {
+    self.init(
+      verificationID: id, code: SecretField(Secret(code)), app: app, purpose: purpose, subject: subject)
   }
 }

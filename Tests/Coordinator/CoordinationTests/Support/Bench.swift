@@ -54,6 +54,10 @@ final class Bench: EngineBench {
     return rules
   }
 
+  static func rules(_ limits: [Limit: Int]) -> CoordinatorRules {
+    rules { for (limit, figure) in limits { $0.limits[limit] = figure } }
+  }
+
   static func with(_ rules: CoordinatorRules = rules(), _ body: (Bench) async throws -> Void) async throws {
     try await body(Bench(rules))
   }
@@ -181,24 +185,29 @@ final class Bench: EngineBench {
     return Delivery(message: message, exchange: Topology.Exchanges.results, routingKey: "\(name).\(end)")
   }
 
-  func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
+  func result<J: Job>(
+    of job: J.Type = SMSDispatchJob.self, _ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil,
+    extras: [String: JobResult.Value] = ["segments": 1]
+  ) throws -> Message {
     let result = JobResult(
       jobID: jobID, outcome: outcome, lane: "twilio-eu", reference: "SM1", reason: reason, attempts: 1,
       startedAt: clock.now(), finishedAt: clock.now()
-    ).adding(["segments": 1])
+    ).adding(extras)
     let envelope = Envelope(
-      type: JobResult.type(ofJob: SMSDispatchJob.type), messageID: JobResult.messageID(jobID: jobID),
-      correlationID: "any", appID: "sms-worker")
+      type: JobResult.type(ofJob: J.type), messageID: JobResult.messageID(jobID: jobID), correlationID: "any",
+      appID: "worker")
     return envelope.message(body: try result.json())
   }
 
   func start(
-    _ number: String = number, app: String = app, language: String? = nil, ip: String? = nil
+    _ number: String = number, app: String = app, requester: String? = nil, language: String? = nil,
+    ip: String? = nil, instance: String? = nil, purpose: VerificationPurpose? = nil, subject: String? = nil
   ) async throws -> VerificationStarted {
-    let reply = try await ask(
-      StartVerification(phoneNumber: number, app: app, languageCode: language, client: ip.map { .init(ip: $0) }))
-    try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
-    return try VerificationStarted(json: reply.body)
+    let client = ip ?? instance == nil ? nil : StartVerification.Client(ip: ip, instance: instance)
+    return try await reply(
+      to: StartVerification(
+        phoneNumber: number, app: app, languageCode: language, client: client, purpose: purpose, subject: subject,
+        requester: requester))
   }
 
   func begin(_ number: String = number) async throws -> (id: String, code: String) {
@@ -207,15 +216,15 @@ final class Bench: EngineBench {
   }
 
   func check(_ id: String, _ code: String) async throws -> Message {
-    try await ask(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
+    try await ask(CheckVerification(id, code))
   }
 
   func checkError(_ id: String, _ code: String) async throws -> APIErrorCode {
-    try await error(CheckVerification(verificationID: id, code: SecretField(Secret(code)))).code
+    try await error(CheckVerification(id, code)).code
   }
 
   func status(_ id: String) async throws -> VerificationStatus {
-    try VerificationStatus(json: try await ask(GetVerificationStatus(verificationID: id)).body)
+    try await reply(to: GetVerificationStatus(verificationID: id))
   }
 
   func jobs() throws -> [(id: String, job: SMSDispatchJob, code: String)] {

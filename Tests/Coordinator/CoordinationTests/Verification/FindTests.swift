@@ -14,9 +14,7 @@ import Testing
   init() async throws { bench = try await Bench() }
 
   private func page(_ command: FindVerifications) async throws -> VerificationsFound {
-    let reply = try await bench.ask(command, user: Topology.Users.operator)
-    try #require(reply.type == "verification.found.v1", "\(String(decoding: reply.body, as: UTF8.self))")
-    return try VerificationsFound(json: reply.body)
+    try await bench.reply(to: command, user: Topology.Users.operator)
   }
 
   private func find(
@@ -42,9 +40,7 @@ import Testing
     await bench.deliverResults([try bench.result("\(second.id).sms.1", .accepted)])
     _ = try await bench.check(second.id, second.code)
     bench.clock.advance(by: .seconds(60))
-    var factor = StartVerification(phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn)
-    factor.subject = "account"
-    let third = try VerificationStarted(json: try await bench.ask(factor).body)
+    let third = try await bench.start(purpose: .secondFactorSignIn, subject: "account")
     _ = try await bench.start("+14155550124")
 
     let found = try await find()
@@ -83,11 +79,9 @@ import Testing
   }
 
   @Test func `Each requester of a code has a row of its own, as its own status shows it`() async throws {
-    let mine = try await bench.ask(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a"))
-    let first = try VerificationStarted(json: mine.body).verificationID
+    let first = try await bench.start(requester: "a").verificationID
     bench.clock.advance(by: .seconds(10))
-    let theirs = try await bench.ask(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"))
-    let second = try VerificationStarted(json: theirs.body).verificationID
+    let second = try await bench.start(requester: "b").verificationID
     _ = try await bench.ask(CancelVerification(verificationID: second))
     let found = try await find()
     #expect(found.map(\.verificationID) == [second, first])
@@ -153,7 +147,7 @@ import Testing
   // MARK: Timeline
 
   private func check(_ id: String, _ code: String, user: String?) async throws -> Message {
-    try await bench.ask(CheckVerification(verificationID: id, code: SecretField(Secret(code))), user: user)
+    try await bench.ask(CheckVerification(id, code), user: user)
   }
 
   @Test func `The timeline says who checked the code`() async throws {

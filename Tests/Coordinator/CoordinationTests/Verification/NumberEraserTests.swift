@@ -67,8 +67,7 @@ import Testing
     try await start(bench, 600, from: 600)
     let other = try await bench.ask(command(before: deletedAt, apps: ["com.example.other"]), user: "accounts")
     #expect(try NumberForgotten(json: other.body).verifications == 0)
-    let reply = try await bench.ask(command(before: deletedAt), user: "accounts")
-    let forgotten = try NumberForgotten(json: reply.body)
+    let forgotten = try await bench.reply(to: command(before: deletedAt), user: "accounts")
     #expect(forgotten.verifications == 600 && forgotten.canceled == 600 && forgotten.counts == 0)
     #expect(try await bench.count("verification") == 600)
   }
@@ -78,8 +77,7 @@ import Testing
     try await start(bench, 2)
     bench.clock.advance(by: .seconds(1))
     let before = try await bench.count("inbox")
-    let reply = try await bench.ask(command(before: bench.clock.now()), user: "accounts")
-    let forgotten = try NumberForgotten(json: reply.body)
+    let forgotten = try await bench.reply(to: command(before: bench.clock.now()), user: "accounts")
     #expect(forgotten.verifications == 2 && forgotten.replies == 0)
     #expect(try await bench.count("inbox") >= before)
     // An operator's erasure takes them.
@@ -109,8 +107,7 @@ import Testing
     #expect(try await bench.count("verification") == 1)
     // One under an ID of its own finds nothing, and is recorded all the same.
     for _ in 0..<2 {
-      let other = try await bench.ask(command, id: "erasure.2", user: "accounts")
-      #expect(try NumberForgotten(json: other.body).verifications == 0)
+      #expect(try await bench.reply(to: command, id: "erasure.2", user: "accounts").verifications == 0)
     }
   }
 
@@ -153,8 +150,7 @@ import Testing
     bench.clock.advance(by: .seconds(1))
     var command = command(before: bench.clock.now(), apps: [Bench.recaptchaApp])
     command.phoneNumber = Bench.number
-    let reply = try await bench.ask(command, user: "accounts")
-    #expect(try NumberForgotten(json: reply.body).waiting == 50)
+    #expect(try await bench.reply(to: command, user: "accounts").waiting == 50)
     #expect(try await bench.count("assessment") == StoreLimits.maxGroupPage)
   }
 
@@ -169,16 +165,13 @@ import Testing
       wide.append(narrow)
     }
     for command in wide {
-      let reply = try await bench.ask(command, user: "accounts")
-      #expect(try ErrorReply(json: reply.body).error.code == .operationNotAllowed)
+      #expect(try await bench.error(command, user: "accounts").code == .operationNotAllowed)
     }
     for user in ["service", "gateway"] {
-      let reply = try await bench.ask(command(before: bench.clock.now()), user: user)
-      #expect(try ErrorReply(json: reply.body).error.code == .operationNotAllowed)
+      #expect(try await bench.error(command(before: bench.clock.now()), user: user).code == .operationNotAllowed)
     }
     let apps = Array(repeating: Bench.app, count: 201)
-    let many = try await bench.ask(command(before: bench.clock.now(), apps: apps), user: "accounts")
-    #expect(try ErrorReply(json: many.body).error.field == "apps")
+    #expect(try await bench.error(command(before: bench.clock.now(), apps: apps), user: "accounts").field == "apps")
   }
 
   @Test func `One that cannot be read goes as well`() async throws {

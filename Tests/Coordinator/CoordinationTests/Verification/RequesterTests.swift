@@ -12,36 +12,23 @@ import Testing
 
   init() async throws { bench = try await Bench() }
 
-  private func start(
-    _ bench: Bench, requester: String? = nil, ip: String? = nil, instance: String? = nil,
-    purpose: VerificationPurpose? = nil, subject: String? = nil
-  ) async throws -> VerificationStarted {
-    let client = StartVerification.Client(ip: ip, instance: instance)
-    let reply = try await bench.ask(
-      StartVerification(
-        phoneNumber: Bench.number, app: Bench.app, client: client, purpose: purpose, subject: subject,
-        requester: requester))
-    try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
-    return try VerificationStarted(json: reply.body)
-  }
-
   private func checkError(_ bench: Bench, _ id: String, _ code: String) async throws -> APIError {
-    try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
+    try await bench.error(CheckVerification(id, code))
   }
 
   @Test func `A requester is its name or its network and instance or unnamed`() async throws {
-    let named = try await start(bench, requester: "a", ip: "192.0.2.1")
+    let named = try await bench.start(requester: "a", ip: "192.0.2.1")
     var ids = [named.verificationID]
     for (ip, instance) in [
       (nil, nil), ("192.0.2.1", nil), ("192.0.2.1", "com.example.app agent"), ("192.0.2.2", "com.example.app agent"),
     ] {
-      ids.append(try await start(bench, ip: ip, instance: instance).verificationID)
+      ids.append(try await bench.start(ip: ip, instance: instance).verificationID)
       // An instance without an address says nothing.
-      if ip == nil { #expect(try await start(bench, instance: "i").verificationID == ids.last) }
-      #expect(try await start(bench, ip: ip, instance: instance).verificationID == ids.last)
+      if ip == nil { #expect(try await bench.start(instance: "i").verificationID == ids.last) }
+      #expect(try await bench.start(ip: ip, instance: instance).verificationID == ids.last)
     }
     #expect(Set(ids).count == 5)
-    #expect(try await start(bench, requester: "a", ip: "198.51.100.1").verificationID == ids[0])
+    #expect(try await bench.start(requester: "a", ip: "198.51.100.1").verificationID == ids[0])
     #expect(try await bench.count("verification") == 1)
     let rows = try await bench.dump("verification")
     #expect(!rows.contains("agent") && !rows.contains("192.0.2.1"))
@@ -49,14 +36,14 @@ import Testing
 
   @Test func `The same requester asks as often as it likes; no limit refuses it, and one SMS goes out`() async throws {
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 })
-    let first = try await start(bench, requester: "a", ip: "192.0.2.1")
+    let first = try await bench.start(requester: "a", ip: "192.0.2.1")
     #expect(try bench.jobs().count == 1)
     for _ in 0..<40 {
-      #expect(try await start(bench, requester: "a", ip: "192.0.2.1").verificationID == first.verificationID)
+      #expect(try await bench.start(requester: "a", ip: "192.0.2.1").verificationID == first.verificationID)
       #expect(try bench.jobs().isEmpty)
     }
     bench.clock.advance(by: .seconds(31))
-    let refused = try await start(bench, requester: "a", ip: "192.0.2.1")
+    let refused = try await bench.start(requester: "a", ip: "192.0.2.1")
     #expect(refused.verificationID == first.verificationID && !refused.resent && refused.resendAfter > 500)
     _ = try await bench.ask(CancelVerification(verificationID: first.verificationID))
     let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"))
@@ -65,19 +52,19 @@ import Testing
 
   @Test func `An app may have gaps of its own`() async throws {
     let bench = try await Bench(Bench.rules { $0.apps[Bench.app]?.resendGaps = [.seconds(10), .seconds(20)] })
-    let first = try await start(bench, requester: "a")
+    let first = try await bench.start(requester: "a")
     #expect(first.resendAfter == 10)
     bench.clock.advance(by: .seconds(10))
-    let again = try await start(bench, requester: "a")
+    let again = try await bench.start(requester: "a")
     #expect(again.resent && again.resendAfter == 20 && again.verificationID == first.verificationID)
   }
 
   @Test func `Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first`() async throws
   {
-    let mine = try await start(bench, requester: "a")
+    let mine = try await bench.start(requester: "a")
     let code = try #require(try bench.jobs().first?.code)
     bench.clock.advance(by: .seconds(10))
-    let theirs = try await start(bench, requester: "b")
+    let theirs = try await bench.start(requester: "b")
     #expect(theirs.verificationID != mine.verificationID)
     #expect(!theirs.resent && theirs.resendAfter == 20 && theirs.expiresAt == mine.expiresAt)
     #expect(try bench.jobs().isEmpty)
@@ -101,9 +88,9 @@ import Testing
   @Test func `Whose handle brings the code back is approved; the other one has expired and learns nothing`()
     async throws
   {
-    let first = try await start(bench, requester: "a")
+    let first = try await bench.start(requester: "a")
     let code = try #require(try bench.jobs().first?.code)
-    let second = try await start(bench, requester: "b")
+    let second = try await bench.start(requester: "b")
     let reply = try await bench.check(second.verificationID, code)
     let approved = try VerificationApproved(json: reply.body)
     #expect(approved.verificationID == second.verificationID && !approved.testNumber && approved.purpose == .signIn)
@@ -118,27 +105,27 @@ import Testing
     let late = try await checkError(bench, first.verificationID, Bench.wrong(code))
     #expect(guess.reason == nil && guess == late)
     // The number is free again.
-    #expect(try await start(bench, requester: "a").verificationID != first.verificationID)
+    #expect(try await bench.start(requester: "a").verificationID != first.verificationID)
   }
 
   @Test func `Wrong codes of later handles use up nothing of the number's`() async throws {
     let bench = try await Bench(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 })
-    let mine = try await start(bench, requester: "a")
+    let mine = try await bench.start(requester: "a")
     let code = try #require(try bench.jobs().first?.code)
-    let theirs = try await start(bench, requester: "b")
+    let theirs = try await bench.start(requester: "b")
     for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
     _ = try await checkError(bench, mine.verificationID, Bench.wrong(code))
     #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
   }
 
   @Test func `A code has room for so many requesters; one more is told when to come again`() async throws {
-    for index in 1...12 { _ = try await start(bench, requester: "r\(index)") }
+    for index in 1...12 { _ = try await bench.start(requester: "r\(index)") }
     let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
     let error = try await bench.error(command)
     #expect(error.code == .tooManyAttempts && error.reason == "TOO_MANY_REQUESTERS" && error.retryAfter == 300)
     #expect(try await bench.store.count(VerificationRecords.handle) == 11)
     bench.clock.advance(by: .seconds(300))
-    #expect(try await start(bench, requester: "one more").resendAfter == 30)
+    #expect(try await bench.start(requester: "one more").resendAfter == 30)
     bench.clock.advance(by: bench.rules.retention)
     _ = try await bench.sweep()
     #expect(try await bench.store.count(VerificationRecords.handle) == 0)
@@ -148,22 +135,22 @@ import Testing
     async throws
   {
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 })
-    let mine = try await start(bench, requester: "a")
+    let mine = try await bench.start(requester: "a")
     let code = try #require(try bench.jobs().first?.code)
-    let theirs = try await start(bench, requester: "b")
+    let theirs = try await bench.start(requester: "b")
     for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
     for _ in 0..<5 { _ = try await checkError(bench, mine.verificationID, Bench.wrong(code)) }
     #expect(try await bench.status(theirs.verificationID).state == .sending)
-    let fresh = try await start(bench, requester: "b")
+    let fresh = try await bench.start(requester: "b")
     #expect(fresh.verificationID != theirs.verificationID)
     let second = try #require(try bench.jobs().first?.code)
     #expect(try await bench.status(theirs.verificationID).state == .expired)
     #expect(try await bench.count("verification") == 2)
     // Now "b" is the first, and has five.
-    let other = try await start(bench, requester: "a")
+    let other = try await bench.start(requester: "a")
     for _ in 0..<2 { _ = try await checkError(bench, other.verificationID, Bench.wrong(second)) }
     for _ in 0..<5 { _ = try await checkError(bench, fresh.verificationID, Bench.wrong(second)) }
-    let refused = try await start(bench, requester: "a")
+    let refused = try await bench.start(requester: "a")
     #expect(refused.verificationID == other.verificationID && !refused.resent && refused.resendAfter > 500)
     #expect(
       try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "c")).code
@@ -172,9 +159,9 @@ import Testing
   }
 
   @Test func `A requester that canceled and asks again has the same handle, however often`() async throws {
-    let mine = try await start(bench, requester: "a")
+    let mine = try await bench.start(requester: "a")
     let code = try #require(try bench.jobs().first?.code)
-    _ = try await start(bench, requester: "b")
+    _ = try await bench.start(requester: "b")
     var events: [String] = []
     var again = mine
     for _ in 0..<20 {
@@ -183,7 +170,7 @@ import Testing
       events += bench.eventIDs()
       #expect(try await bench.status(mine.verificationID).state == .canceled)
       _ = bench.sink.takePublished()
-      again = try await start(bench, requester: "a")
+      again = try await bench.start(requester: "a")
       events += bench.eventIDs()
       #expect(again.verificationID == mine.verificationID && !again.resent)
       #expect(try bench.jobs().isEmpty)
@@ -199,12 +186,12 @@ import Testing
   }
 
   @Test func `In the last minute of its time a code is not taken from others`() async throws {
-    let mine = try await start(bench, requester: "a")
+    let mine = try await bench.start(requester: "a")
     var code = try #require(try bench.jobs().first?.code)
     bench.clock.advance(by: .seconds(299))
-    code = try #require(try await start(bench, requester: "a").resent ? code : nil)
+    code = try #require(try await bench.start(requester: "a").resent ? code : nil)
     bench.clock.advance(by: .seconds(256))
-    let theirs = try await start(bench, requester: "b")
+    let theirs = try await bench.start(requester: "b")
     #expect(theirs.resendAfter == 44 && theirs.verificationID != mine.verificationID)
     #expect(try bench.jobs().isEmpty)
     #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
@@ -213,47 +200,36 @@ import Testing
   // MARK: Purposes and subjects
 
   @Test func `A number has a code for each purpose and subject, and a check says which one it means`() async throws {
-    let signIn = try await start(bench)
+    let signIn = try await bench.start()
     let code = try #require(try bench.jobs().first?.code)
     #expect(signIn.purpose == nil)
-    let factor = try await start(bench, purpose: .secondFactorSignIn, subject: "account 1")
+    let factor = try await bench.start(purpose: .secondFactorSignIn, subject: "account 1")
     #expect(factor.purpose == .secondFactorSignIn)
     let second = try #require(try bench.jobs().first?.code)
-    let other = try await start(bench, purpose: .secondFactorSignIn, subject: "account 2")
-    let enrollment = try await start(bench, purpose: .secondFactorEnrollment, subject: "account 1")
+    let other = try await bench.start(purpose: .secondFactorSignIn, subject: "account 2")
+    let enrollment = try await bench.start(purpose: .secondFactorEnrollment, subject: "account 1")
     #expect(Set([signIn, factor, other, enrollment].map(\.verificationID)).count == 4)
 
     for (check, field) in [
-      (CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), app: "b"), "app"),
+      (CheckVerification(signIn.verificationID, code, app: "b"), "app"),
+      (CheckVerification(signIn.verificationID, code, purpose: .secondFactorSignIn), "purpose"),
+      (CheckVerification(signIn.verificationID, code, subject: "s"), "subject"),
       (
-        CheckVerification(
-          verificationID: signIn.verificationID, code: SecretField(Secret(code)), purpose: .secondFactorSignIn),
-        "purpose"
-      ),
-      (
-        CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), subject: "s"),
+        CheckVerification(factor.verificationID, second, purpose: .secondFactorSignIn, subject: "account 2"),
         "subject"
-      ),
-      (
-        CheckVerification(
-          verificationID: factor.verificationID, code: SecretField(Secret(second)), purpose: .secondFactorSignIn,
-          subject: "account 2"), "subject"
       ),
     ] {
       let error = try await bench.error(check)
       #expect(error.code == .invalidSessionInfo && error.field == field)
     }
     // An empty field says nothing, as in a start.
-    let empty = CheckVerification(
-      verificationID: signIn.verificationID, code: SecretField(Secret(Bench.wrong(code))), app: "", subject: "")
+    let empty = CheckVerification(signIn.verificationID, Bench.wrong(code), app: "", subject: "")
     #expect(try await bench.error(empty).attemptsLeft == 4)
     // Nothing else was counted.
     #expect(try await checkError(bench, signIn.verificationID, Bench.wrong(code)).attemptsLeft == 3)
-    let reply = try await bench.ask(
-      CheckVerification(
-        verificationID: factor.verificationID, code: SecretField(Secret(second)), app: Bench.app,
-        purpose: .secondFactorSignIn, subject: "account 1"))
-    let approved = try VerificationApproved(json: reply.body)
+    let approved = try await bench.reply(
+      to: CheckVerification(
+        factor.verificationID, second, app: Bench.app, purpose: .secondFactorSignIn, subject: "account 1"))
     #expect(approved.purpose == .secondFactorSignIn && approved.subject == "account 1" && approved.app == Bench.app)
     #expect(try await bench.status(other.verificationID).purpose == .secondFactorSignIn)
   }
@@ -274,16 +250,13 @@ import Testing
     let refused = try await bench.error(command, user: "gateway")
     #expect(refused.code == .operationNotAllowed && refused.reason == "FACTOR_OVER_HTTP")
     #expect(try await bench.count("verification") == 0)
-    let started = try await start(bench, purpose: .secondFactorSignIn, subject: "account")
+    let started = try await bench.start(purpose: .secondFactorSignIn, subject: "account")
     let code = try #require(try bench.jobs().first?.code)
     for text in [code, Bench.wrong(code)] {
-      let check = CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(text)))
-      let error = try await bench.error(check, user: "gateway")
+      let error = try await bench.error(CheckVerification(started.verificationID, text), user: "gateway")
       #expect(error.code == .invalidSessionInfo && error.field == "purpose")
     }
-    let reply = try await bench.ask(
-      CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(code))), user: "accounts")
-    #expect(reply.type == "verification.approved.v1")
+    _ = try await bench.reply(to: CheckVerification(started.verificationID, code), user: "accounts")
   }
 
   @Test(
@@ -333,8 +306,7 @@ import Testing
         phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn, subject: "s", requester: "a"),
       StartVerification(phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1")),
     ] {
-      let reply = try await bench.ask(other, id: "m")
-      #expect(try ErrorReply(json: reply.body).error.field == "message_id")
+      #expect(try await bench.error(other, id: "m").field == "message_id")
     }
   }
 }

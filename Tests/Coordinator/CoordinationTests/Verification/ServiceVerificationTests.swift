@@ -17,9 +17,7 @@ import Testing
   @Test(arguments: [Bench.app, Bench.pushApp, Bench.recaptchaApp, Bench.auditApp])
   func `Accounts vouches for services, whatever proof the app needs`(app: String) async throws {
     let bench = try await Bench()
-    let reply = try await bench.ask(start(app), user: "accounts")
-    try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
-    #expect(try VerificationStarted(json: reply.body).purpose == .verification)
+    #expect(try await bench.reply(to: start(app), user: "accounts").purpose == .verification)
     #expect(try bench.jobs().count == 1)
     // For nobody else, and for no other purpose.
     if app == Bench.pushApp || app == Bench.recaptchaApp {

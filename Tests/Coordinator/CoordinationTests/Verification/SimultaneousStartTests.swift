@@ -42,11 +42,8 @@ struct SimultaneousStartTests {
 
   @Test(arguments: Kind.allCases, [0, 5_000])
   func `They send one SMS, wherever the clocks stand`(_ kind: Kind, ahead: Int) async throws {
-    let rules = Bench.rules {
-      $0.limits[.sendsPerPrefixPer10Minutes] = 1_000
-      $0.limits[.sendsToUnknownTypePerPrefixPer10Minutes] = 1_000
-    }
-    let bench = try await Bench(rules)
+    let bench = try await Bench(
+      Bench.rules([.sendsPerPrefixPer10Minutes: 1_000, .sendsToUnknownTypePerPrefixPer10Minutes: 1_000]))
     try await Self.with(kind, bench) { stores in
       // The clock goes on meanwhile, and no two commands have the same time.
       let clocks = [ManualClock(), ManualClock(ManualClock().now() + .milliseconds(ahead))]
