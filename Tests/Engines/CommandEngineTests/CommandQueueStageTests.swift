@@ -1,4 +1,5 @@
 import CountersignAMQP
+import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
@@ -17,27 +18,18 @@ struct CommandQueueStageTests {
   init() async throws { bench = try await FlowBench() }
 
   private final class Door: Sendable {
-    private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+    private let latch = Latch()
+    private let count = Mutex(0)
 
-    var waiting: Int { state.withLock { $0.waiting.count } }
+    /// The number that has come, before it is open.
+    var waiting: Int { count.withLock { $0 } }
 
     func pass() async {
-      await withCheckedContinuation { continuation in
-        let isOpen = state.withLock { state in
-          if !state.isOpen { state.waiting.append(continuation) }
-          return state.isOpen
-        }
-        if isOpen { continuation.resume() }
-      }
+      count.withLock { $0 += 1 }
+      await latch.waitIgnoringCancellation()
     }
 
-    func open() {
-      let waiting = state.withLock { state in
-        defer { state = (true, []) }
-        return state.waiting
-      }
-      for continuation in waiting { continuation.resume() }
-    }
+    func open() { latch.open() }
   }
 
   private func wait(until condition: () -> Bool) async {

@@ -89,9 +89,7 @@ import Testing
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let (runs, pauses) = (Recorded(), Recorded())
-      let store = try await database.open { options in
-        options.pause = { attempt in pauses.add(attempt) }
-      }
+      let store = try await database.open { $0.pause = { pauses.add($0) } }
       let a = try id("a")
       try await store.put(Record(a, body: [0]))
       let outcome = try await store.transact(keys(records: [a]), at: start) { set throws(StoreError) -> Int in
@@ -115,9 +113,7 @@ import Testing
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let (runs, pauses) = (Recorded(), Recorded())
-      let store = try await database.open { options in
-        options.pause = { attempt in pauses.add(attempt) }
-      }
+      let store = try await database.open { $0.pause = { pauses.add($0) } }
       let outcome = try await store.transact(at: start) { set throws(StoreError) -> Void in
         let run = runs.count()
         let key = try holder("\(run)")

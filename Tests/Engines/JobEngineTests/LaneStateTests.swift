@@ -26,6 +26,22 @@ import Testing
 
   private enum Missing: Error { case grant }
 
+  /// A lane that is down.
+  private func downLane(concurrency: Int = 2) throws -> LaneState {
+    var lane = lane(concurrency: concurrency)
+    let call = try grant(&lane)
+    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
+    return lane
+  }
+
+  /// A lane whose provider cannot tell whether it is up again, a second after it went down.
+  private func lane(untoldAt now: MonotonicTime) throws -> LaneState {
+    var lane = try downLane(concurrency: 5)
+    _ = lane.startProbeIfDue(now: begin + .seconds(1))
+    _ = lane.probed(.cannotTell, now: now, jitter: 0)
+    return lane
+  }
+
   @Test func `Slots are bounded and handed on in order`() throws {
     var lane = lane()
     let first = try grant(&lane)
@@ -106,9 +122,7 @@ import Testing
   }
 
   @Test func `A probe that succeeds brings it up`() throws {
-    var lane = lane()
-    let call = try grant(&lane)
-    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
+    var lane = try downLane()
     _ = lane.startProbeIfDue(now: begin + .seconds(1))
     _ = lane.probed(.up, now: begin + .seconds(1), jitter: 0)
     #expect(lane.isUp && lane.downSince == nil)
@@ -136,12 +150,8 @@ import Testing
   }
 
   @Test func `One job is the trial when the provider cannot tell`() throws {
-    var lane = lane(concurrency: 5)
-    let call = try grant(&lane)
-    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
     let later = begin + .seconds(1)
-    _ = lane.startProbeIfDue(now: later)
-    _ = lane.probed(.cannotTell, now: later, jitter: 0)
+    var lane = try lane(untoldAt: later)
     #expect(!lane.isDown)
     let trial = try grant(&lane, at: later)
     #expect(trial.isTrial)
@@ -153,12 +163,8 @@ import Testing
   }
 
   @Test func `A trial that fails takes it down again`() throws {
-    var lane = lane(concurrency: 5)
-    let call = try grant(&lane)
-    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
     let later = begin + .seconds(1)
-    _ = lane.startProbeIfDue(now: later)
-    _ = lane.probed(.cannotTell, now: later, jitter: 0)
+    var lane = try lane(untoldAt: later)
     let trial = try grant(&lane, at: later)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: later) == nil)
     let resumed = lane.finish(trial, .failed(outage), now: later, jitter: 0)
@@ -167,11 +173,7 @@ import Testing
   }
 
   @Test func `A trial that made no call passes to the next job`() throws {
-    var lane = lane(concurrency: 5)
-    let call = try grant(&lane)
-    _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
-    _ = lane.startProbeIfDue(now: begin + .seconds(1))
-    _ = lane.probed(.cannotTell, now: begin, jitter: 0)
+    var lane = try lane(untoldAt: begin)
     let trial = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
     let resumed = lane.finish(trial, .unused, now: begin, jitter: 0)

@@ -1,7 +1,7 @@
 import CountersignAMQP
+import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
-import Synchronization
 import TestSupport
 import Testing
 
@@ -30,10 +30,7 @@ import Testing
   {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: "too late")
-      }
+      worker.handler.waitInCalls(for: gate)
       let number = worker.deliver(try job())
       try await eventually("the call began") { worker.journal.contains(.performed("job-1", lane: "a")) }
       try await worker.advance(until: "it ends") { worker.wasSettled(number) }
@@ -134,27 +131,12 @@ extension WorkerHarness {
   }
 }
 
+/// A latch whose waits no cancellation ends.
 final class Gate: Sendable {
-  private let state = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+  private let latch = Latch()
 
-  func wait() async {
-    await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
-        if !state.isOpen { state.waiters.append(continuation) }
-        return state.isOpen
-      }
-      if isOpen { continuation.resume() }
-    }
-  }
-
-  func open() {
-    let waiters = state.withLock { state in
-      state.isOpen = true
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
+  func wait() async { await latch.waitIgnoringCancellation() }
+  func open() { latch.open() }
 }
 
 func suspendUntilCanceled() async {

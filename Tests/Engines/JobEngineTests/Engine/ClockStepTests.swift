@@ -15,10 +15,7 @@ import Testing
   {
     let gate = Gate()
     try await withWorker { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: "SM1")
-      }
+      worker.handler.waitInCalls(for: gate)
       let numbers = try (1...50).map { worker.deliver(try job("job-\($0)", deadline: start + .seconds(7200))) }
       try await eventually("all calls began") { worker.performed == 50 }
       worker.clocks.stepWall(by: step)
@@ -106,10 +103,7 @@ import Testing
   {
     let gate = Gate()
     try await withWorker { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: "SM1")
-      }
+      worker.handler.waitInCalls(for: gate)
       let deadline = start + .seconds(7200)
       let first = worker.deliver(try job(deadline: deadline))
       try await eventually("the call began") { worker.performed == 1 }

@@ -11,9 +11,7 @@ import Testing
   @Test(arguments: ["{}", "\u{7F}of a version to come", ""])
   func `A record that cannot be read is a dead letter`(record: String) async throws {
     let ledger = MemoryLedger()
-    let claim = LedgerClaim(
-      messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
-    _ = try await ledger.settle(claim, result: Array(record.utf8), at: start)
+    _ = try await ledger.settle(claim(token: 7), result: Array(record.utf8), at: start)
     try await withWorker(ledger: ledger) { worker in
       // After its deadline as well as before.
       for deadline in [Duration.seconds(-60), .seconds(600)] {
@@ -49,9 +47,7 @@ import Testing
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<3000 {
-        let claim = LedgerClaim(
-          messageID: "job-\(number)", token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
-        _ = try await ledger.settle(claim, result: Array(repeating: 1, count: 400), at: start)
+        _ = try await ledger.settle(claim("job-\(number)"), result: Array(repeating: 1, count: 400), at: start)
       }
       var options = WorkerHarness.options
       let bound: Int64 = 1_000_000

@@ -50,9 +50,7 @@ import Testing
 
   @Test func `A job that another holds is not put off`() async throws {
     let ledger = MemoryLedger()
-    _ = try await ledger.claim(
-      LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20))))
+    _ = try await ledger.claim(claim(token: 7))
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: ledger) { worker in
       let gate = Gate()
       worker.handler.waitInCalls(for: gate)

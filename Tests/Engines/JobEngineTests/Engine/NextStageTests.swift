@@ -108,11 +108,9 @@ import Testing
     try await withWorker(ledger: ledger) { worker in
       worker.handler.onCall { [stage, lost] _, attempt in
         // Meanwhile another worker took this one for dead, asked again, and got the answer that the code was used.
-        let claim = LedgerClaim(
-          messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
         let ending = JobResult(
           jobID: "job-1", outcome: .unknown, reason: .init(lost), attempts: 1, startedAt: start, finishedAt: start)
-        _ = try? await ledger.settle(claim, result: ending.fastJSON, at: start)
+        _ = try? await ledger.settle(claim(token: 7), result: ending.fastJSON, at: start)
         return .continued(as: stage)
       }
       try await worker.process(job())
@@ -122,10 +120,7 @@ import Testing
 
   @Test func `The call after one of unknown end knows that`() async throws {
     let ledger = MemoryLedger()
-    _ = try await ledger.claim(
-      LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a",
-        times: .init(now: start - .seconds(30), leaseUntil: start - .seconds(10))))
+    _ = try await ledger.claim(claim(token: 7, at: start - .seconds(30)))
     try await withWorker(ledger: ledger) { worker in
       worker.handler.onCall { [lost] _, attempt in
         attempt.unknownCalls == 1 ? .lost(lost, extras: ["stage": "exchange"]) : .accepted(reference: nil)

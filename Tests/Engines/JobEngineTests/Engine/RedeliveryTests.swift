@@ -28,9 +28,7 @@ import Testing
     async throws
   {
     let ledger = MemoryLedger()
-    _ = try await ledger.claim(
-      LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20))))
+    _ = try await ledger.claim(claim(token: 7))
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(), isRedelivered: true)
       let delayed = try worker.delayed()
@@ -43,10 +41,7 @@ import Testing
   @Test(arguments: [OnUnknown.report, .resend])
   func `A job whose worker died in the call goes by its rule`(rule: OnUnknown) async throws {
     let ledger = MemoryLedger()
-    _ = try await ledger.claim(
-      LedgerClaim(
-        messageID: "job-1", token: 7, lane: "a",
-        times: .init(now: start - .seconds(30), leaseUntil: start - .seconds(10))))
+    _ = try await ledger.claim(claim(token: 7, at: start - .seconds(30)))
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(onUnknown: rule), isRedelivered: true)
       let result = try worker.result()

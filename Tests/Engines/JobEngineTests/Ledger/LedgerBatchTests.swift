@@ -9,12 +9,6 @@ import Testing
 @Suite struct LedgerBatchTests {
   private let lease = Duration.seconds(20)
 
-  private func claim(_ id: String, token: Int64, redeliveries: Int = 0) -> LedgerClaim {
-    LedgerClaim(
-      messageID: id, token: token, lane: "a", times: .init(now: start, leaseUntil: start + lease),
-      redeliveries: redeliveries)
-  }
-
   private func carryOut(
     _ entries: [LedgerEntry], _ connection: PostgreSQLConnection, isCommitted: Bool
   ) async throws -> [LedgerAnswer?] {

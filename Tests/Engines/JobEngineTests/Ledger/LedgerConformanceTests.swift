@@ -10,14 +10,6 @@ import Testing
   private static let stored: [LedgerKind] = [.sqlite, .postgresql]
   private let lease = Duration.seconds(20)
 
-  private func claim(
-    _ id: String = "job-1", token: Int64 = 1, at now: UnixTime = start, redeliveries: Int = 0, lane: String = "a"
-  ) -> LedgerClaim {
-    LedgerClaim(
-      messageID: id, token: token, lane: lane, times: .init(now: now, leaseUntil: now + lease),
-      redeliveries: redeliveries)
-  }
-
   @Test(arguments: LedgerKind.allCases) func `A new job is claimed`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, _) async throws in
       #expect(try await ledger.claim(claim()) == .claimed(unknownCalls: 0))
@@ -228,23 +220,23 @@ import Testing
   @Test(arguments: stored)
   func `A settled job is found by what its provider calls it, by every worker`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
-      func claim(_ id: String, _ match: LedgerMatch) -> LedgerClaim {
-        var claim = self.claim(id)
+      func matched(_ id: String, _ match: LedgerMatch) -> LedgerClaim {
+        var claim = claim(id)
         claim.match = match
         return claim
       }
       let match = LedgerMatch(lane: "a", reference: "m 1\0", correlationID: "c-1")
-      _ = try await ledger.claim(self.claim("one"))
+      _ = try await ledger.claim(claim("one"))
       #expect(try await other.job(matching: match) == nil, "it has not ended")
-      _ = try await ledger.settle(claim("one", match), result: [1], at: start)
+      _ = try await ledger.settle(matched("one", match), result: [1], at: start)
       let found = LedgerMatchedJob(job: MessageIdentity(key: "one"), correlationID: "c-1")
       #expect(try await other.job(matching: match) == found)
       #expect(try await other.job(matching: LedgerMatch(lane: "b", reference: "m 1\0")) == nil)
       // A provider may use an ID again one day.
-      _ = try await other.settle(claim("two", match), result: [1], at: start + .seconds(5))
+      _ = try await other.settle(matched("two", match), result: [1], at: start + .seconds(5))
       #expect(try await ledger.job(matching: match)?.job.messageID == "two")
       let bare = LedgerMatch(lane: "a", reference: "m 2")
-      _ = try await other.settle(claim("three", bare), result: [1], at: start + .seconds(5))
+      _ = try await other.settle(matched("three", bare), result: [1], at: start + .seconds(5))
       let third = LedgerMatchedJob(job: MessageIdentity(key: "three"), correlationID: nil)
       #expect(try await ledger.job(matching: bare) == third)
       _ = try await ledger.purge(at: start + .seconds(49 * 3600), from: 0, limit: 10)

@@ -11,14 +11,6 @@ import Testing
 @Suite struct PostgreSQLLedgerTests {
   private let lease = Duration.seconds(20)
 
-  private func claim(
-    _ id: String = "job-1", token: Int64 = 1, at now: UnixTime = start, redeliveries: Int = 0
-  ) -> LedgerClaim {
-    LedgerClaim(
-      messageID: id, token: token, lane: "a", times: .init(now: now, leaseUntil: now + lease),
-      redeliveries: redeliveries)
-  }
-
   /// Two ledgers with the server's own clock.
   private func withHosts(_ body: (PostgreSQLLedger, PostgreSQLLedger, PostgreSQLEndpoint) async throws -> Void)
     async throws

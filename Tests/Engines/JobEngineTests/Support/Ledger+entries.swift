@@ -31,3 +31,12 @@ extension Ledger {
 }
 
 private struct WrongAnswer: Error {}
+
+/// A claim whose lease is 20 s.
+func claim(
+  _ id: String = "job-1", token: Int64 = 1, at now: UnixTime = start, redeliveries: Int = 0, lane: String = "a"
+) -> LedgerClaim {
+  LedgerClaim(
+    messageID: id, token: token, lane: lane, times: .init(now: now, leaseUntil: now + .seconds(20)),
+    redeliveries: redeliveries)
+}
