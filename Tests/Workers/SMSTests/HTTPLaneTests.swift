@@ -15,16 +15,16 @@ import Testing
     _ http: FakeHTTP, from: String = "Example", callbacks: ReportAddresses? = nil
   ) throws -> VonageLane {
     VonageLane(
-      name: "v", configuration: VonageConfiguration(baseURL: "http://127.0.0.1:1", apiKey: "k", from: from),
-      secret: Secret("s"), table: try ProviderUnderTest.table("vonage"), callbacks: callbacks, http: http,
-      clock: ManualClock(Sample.now))
+      context: LaneContext("v", try ProviderUnderTest.table("vonage"), http),
+      configuration: VonageConfiguration(baseURL: "http://127.0.0.1:1", apiKey: "k", from: from),
+      secret: Secret("s"), addresses: callbacks)
   }
 
   private func messageBird(_ http: FakeHTTP, callbacks: ReportAddresses? = nil) throws -> MessageBirdLane {
     MessageBirdLane(
-      name: "m", configuration: MessageBirdConfiguration(baseURL: "http://127.0.0.1:1", from: "Example"),
-      accessKey: Secret("s"), table: try ProviderUnderTest.table("messagebird"), callbacks: callbacks, http: http,
-      clock: ManualClock(Sample.now))
+      context: LaneContext("m", try ProviderUnderTest.table("messagebird"), http),
+      configuration: MessageBirdConfiguration(baseURL: "http://127.0.0.1:1", from: "Example"),
+      accessKey: Secret("s"), addresses: callbacks)
   }
 
   @Test func `Vonage and MessageBird are told where to report, at an address without a query of its own`() async throws
@@ -60,9 +60,8 @@ import Testing
     var configuration = AWSConfiguration(baseURL: "https://sms-voice.eu-central-1.amazonaws.com", from: "pool-1")
     adjust(&configuration)
     return AWSLane(
-      name: "a", configuration: configuration,
-      signer: AWSSigner(accessKeyID: "AKIDEXAMPLE0000001", secretKey: Secret("s"), region: "eu-central-1"),
-      table: try ProviderUnderTest.table("aws"), http: http, clock: ManualClock(Sample.now))
+      context: LaneContext("a", try ProviderUnderTest.table("aws"), http), configuration: configuration,
+      signer: AWSSigner(accessKeyID: "AKIDEXAMPLE0000001", secretKey: Secret("s"), region: "eu-central-1"))
   }
 
   @Test(

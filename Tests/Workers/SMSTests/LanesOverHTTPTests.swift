@@ -43,29 +43,21 @@ struct LanesOverHTTPTests {
 
   private func lane(port: UInt16, _ transport: HTTPClient) throws -> TwilioLane {
     TwilioLane(
-      name: "a",
-      configuration: TwilioConfiguration(
+      TwilioConfiguration(
         baseURL: "http://127.0.0.1:\(port)", accountSID: "AC1", username: nil, sender: .number("+15005550006")),
-      password: Secret("sesame"), table: try Shipped.table("twilio"),
-      http: transport, clock: SystemClock())
-  }
-
-  private func attempt(timeout: Duration = .patience) -> JobAttempt {
-    JobAttempt(
-      job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
-      timeout: timeout, startedAt: Sample.now)
+      password: Secret("sesame"), LaneContext("a", try Shipped.table("twilio"), transport, clock: SystemClock()), nil)
   }
 
   @Test func `A message that is taken`() async throws {
     let requests = try await withTwilio([.json(201, #"{"sid": "SM1", "status": "queued"}"#)]) { lane in
-      #expect(await lane.send(Sample.message(), attempt()).short == "accepted SM1")
+      #expect(await lane.send(Sample.message(), Sample.attempt(timeout: .patience)).short == "accepted SM1")
     }
     #expect(requests == 1)
   }
 
   @Test func `A connection that ends when the request was read: unknown, and not sent again`() async throws {
     let requests = try await withTwilio([.reset]) { lane in
-      #expect(await lane.send(Sample.message(), attempt()).short == "unknown NO_ANSWER")
+      #expect(await lane.send(Sample.message(), Sample.attempt(timeout: .patience)).short == "unknown NO_ANSWER")
     }
     #expect(requests == 1)
   }
@@ -74,8 +66,8 @@ struct LanesOverHTTPTests {
     async throws
   {
     let requests = try await withTwilio([.json(201, #"{"sid": "SM1", "status": "queued"}"#), .reset]) { lane in
-      #expect(await lane.send(Sample.message(), attempt()).short == "accepted SM1")
-      #expect(await lane.send(Sample.message(), attempt()).short == "unknown NO_ANSWER")
+      #expect(await lane.send(Sample.message(), Sample.attempt(timeout: .patience)).short == "accepted SM1")
+      #expect(await lane.send(Sample.message(), Sample.attempt(timeout: .patience)).short == "unknown NO_ANSWER")
     }
     #expect(requests == 2)
   }
@@ -84,7 +76,7 @@ struct LanesOverHTTPTests {
     let requests = try await withTwilio([.hang]) { lane in
       let clock = ContinuousClock()
       let took = await clock.measure {
-        #expect(await lane.send(Sample.message(), attempt(timeout: .seconds(2))).short == "unknown NO_ANSWER")
+        #expect(await lane.send(Sample.message(), Sample.attempt(timeout: .seconds(2))).short == "unknown NO_ANSWER")
       }
       #expect(took < .seconds(20))
     }
@@ -96,7 +88,7 @@ struct LanesOverHTTPTests {
     let port = server.port
     await server.stop(grace: .zero)
     let transport = try HTTPClient()
-    let outcome = try await lane(port: port, transport).send(Sample.message(), attempt())
+    let outcome = try await lane(port: port, transport).send(Sample.message(), Sample.attempt(timeout: .patience))
     #expect(outcome.short == "retry NOT_CONNECTED")
     await transport.shutdown()
   }

@@ -7,14 +7,24 @@ import JobEngine
 enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
 
-  static func attempt(_ jobID: String = "job-1", secondsLeft: Int = 300) -> JobAttempt {
+  static func attempt(
+    _ jobID: String = "job-1", secondsLeft: Int = 300, timeout: Duration = .seconds(240)
+  ) -> JobAttempt {
     JobAttempt(
       job: MessageIdentity(sender: SenderRule.unnamed, messageID: jobID), deadline: now + .seconds(secondsLeft),
-      timeout: .seconds(240), startedAt: now)
+      timeout: timeout, startedAt: now)
   }
 
   static func message(_ text: String = "482913 is your code") -> OutgoingSMS {
     OutgoingSMS(to: "+14155550123", text: SMSText(text), languageCode: "en")
+  }
+}
+
+extension LaneContext {
+  init(
+    _ name: String, _ table: ProviderTable, _ http: any HTTPCaller, clock: any WallClock = ManualClock(Sample.now)
+  ) {
+    self.init(name: name, table: table, http: http, clock: clock)
   }
 }
 

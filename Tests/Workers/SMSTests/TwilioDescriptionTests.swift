@@ -107,11 +107,8 @@ private struct SentRequest {
   ) async throws -> SentRequest {
     let http = FakeHTTP(201, "{}")
     let lane = TwilioLane(
-      name: "t",
-      configuration: TwilioConfiguration(
-        baseURL: "https://api.twilio.com", accountSID: Self.account, username: nil, sender: sender),
-      password: Secret("sesame"), table: ProviderTable(), callbacks: callbacks, http: http,
-      clock: ManualClock(Sample.now))
+      TwilioConfiguration(baseURL: "https://api.twilio.com", accountSID: Self.account, username: nil, sender: sender),
+      password: Secret("sesame"), LaneContext("t", ProviderTable(), http), callbacks)
     _ = await lane.send(Sample.message(text), Sample.attempt(secondsLeft: secondsLeft))
     let sent = try #require(http.requests.first)
     return SentRequest(

@@ -12,12 +12,8 @@ import Testing
     _ http: FakeHTTP, sender: TwilioConfiguration.Sender = .number("+15005550006"), username: String? = nil
   ) throws -> TwilioLane {
     TwilioLane(
-      name: "a",
-      configuration: TwilioConfiguration(
-        baseURL: "http://127.0.0.1:1/", accountSID: "AC1", username: username, sender: sender),
-      password: Secret("sesame"), table: try Shipped.table("twilio"),
-      http: http,
-      clock: ManualClock(Sample.now))
+      TwilioConfiguration(baseURL: "http://127.0.0.1:1/", accountSID: "AC1", username: username, sender: sender),
+      password: Secret("sesame"), LaneContext("a", try Shipped.table("twilio"), http), nil)
   }
 
   @Test func `Twilio is told where to report on this message`() async throws {
@@ -25,11 +21,9 @@ import Testing
     let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
     let lane = TwilioLane(
-      name: "a",
-      configuration: TwilioConfiguration(
+      TwilioConfiguration(
         baseURL: "http://127.0.0.1:1/", accountSID: "AC1", username: nil, sender: .number("+15005550006")),
-      password: Secret("sesame"), table: ProviderTable(), callbacks: addresses, http: http,
-      clock: ManualClock(Sample.now))
+      password: Secret("sesame"), LaneContext("a", ProviderTable(), http), addresses)
     _ = await lane.send(Sample.message(), Sample.attempt())
     let fields = FormEncoding.decode(http.requests.first?.body ?? [])
     let expected = addresses.url(lane: "a", subject: .init(job: MessageIdentity(key: "job-1")), at: Sample.now)

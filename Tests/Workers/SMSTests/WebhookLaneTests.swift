@@ -40,10 +40,8 @@ private let newSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 @Suite struct WebhookLaneTests {
   private func lane(_ http: FakeHTTP, from: String? = nil, deduplicates: Bool = false) throws -> WebhookLane {
     WebhookLane(
-      name: "a", url: "http://127.0.0.1:1/sms", from: from, signer: try WebhookSigner(Secret(oldSecret)),
-      deduplicates: deduplicates, table: try Shipped.table("webhook"),
-      http: http,
-      clock: ManualClock(Sample.now))
+      context: LaneContext("a", try Shipped.table("webhook"), http), deduplicates: deduplicates,
+      url: "http://127.0.0.1:1/sms", from: from, signer: try WebhookSigner(Secret(oldSecret)))
   }
 
   private struct Payload: Decodable {

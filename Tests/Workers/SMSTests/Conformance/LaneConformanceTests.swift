@@ -45,18 +45,10 @@ struct LaneConformanceTests {
     let http = try HTTPClient()
     let lane = try provider.lane(server.port, http)
     var outcomes: [Classification] = []
-    for _ in replies { outcomes.append(await lane.send(Sample.message(ProviderSample.text), attempt(timeout))) }
+    for _ in replies { outcomes.append(await lane.send(Sample.message(), Sample.attempt(timeout: timeout))) }
     await http.shutdown()
     await server.stop(grace: .zero)
     return Seen(outcomes: outcomes, requests: requests.withLock { $0 })
-  }
-
-  private enum ProviderSample { static let text = "482913 is your code" }
-
-  private func attempt(_ timeout: Duration) -> JobAttempt {
-    JobAttempt(
-      job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
-      timeout: timeout, startedAt: Sample.now)
   }
 
   @Test(
@@ -133,7 +125,7 @@ struct LaneConformanceTests {
     let port = try RefusingPort()
     let http = try HTTPClient()
     let lane = try provider.lane(port.number, http)
-    let outcome = await lane.send(Sample.message(), attempt(.patience))
+    let outcome = await lane.send(Sample.message(), Sample.attempt(timeout: .patience))
     #expect(outcome.short == "retry NOT_CONNECTED")
     port.release()
     await http.shutdown()

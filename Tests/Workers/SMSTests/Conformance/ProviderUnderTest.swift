@@ -78,10 +78,9 @@ extension ProviderUnderTest {
     name: "twilio",
     lane: { port, http in
       TwilioLane(
-        name: "lane",
-        configuration: TwilioConfiguration(
+        TwilioConfiguration(
           baseURL: "http://127.0.0.1:\(port)", accountSID: "AC1", username: nil, sender: .number("+15005550006")),
-        password: Secret("sesame"), table: try table("twilio"), http: http, clock: ManualClock(Sample.now))
+        password: Secret("sesame"), LaneContext("lane", try table("twilio"), http), nil)
     },
     problem: { request in
       guard request.headers["Authorization"] == "Basic QUMxOnNlc2FtZQ==" else { return "credentials" }
@@ -98,9 +97,9 @@ extension ProviderUnderTest {
     name: "webhook",
     lane: { port, http in
       WebhookLane(
-        name: "lane", url: "http://127.0.0.1:\(port)/sms", from: "+15005550006",
-        signer: try WebhookSigner(Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")), deduplicates: false,
-        table: try table("webhook"), http: http, clock: ManualClock(Sample.now))
+        context: LaneContext("lane", try table("webhook"), http), deduplicates: false,
+        url: "http://127.0.0.1:\(port)/sms", from: "+15005550006",
+        signer: try WebhookSigner(Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")))
     },
     problem: { request in
       guard request.headers["webhook-signature"]?.hasPrefix("v1,") == true else { return "signature" }
@@ -117,10 +116,10 @@ extension ProviderUnderTest {
     name: "vonage",
     lane: { port, http in
       VonageLane(
-        name: "lane",
+        context: LaneContext("lane", try table("vonage"), http),
         configuration: VonageConfiguration(
           baseURL: "http://127.0.0.1:\(port)/", apiKey: "abcd1234", from: "+15005550006"),
-        secret: Secret("sesame"), table: try table("vonage"), http: http, clock: ManualClock(Sample.now))
+        secret: Secret("sesame"), addresses: nil)
     },
     problem: { request in
       guard request.path == "/sms/json", let form = form(request) else { return "form" }
@@ -157,9 +156,9 @@ extension ProviderUnderTest {
     name: "messagebird",
     lane: { port, http in
       MessageBirdLane(
-        name: "lane",
+        context: LaneContext("lane", try table("messagebird"), http),
         configuration: MessageBirdConfiguration(baseURL: "http://127.0.0.1:\(port)", from: "+15005550006"),
-        accessKey: Secret("live_sesame"), table: try table("messagebird"), http: http, clock: ManualClock(Sample.now))
+        accessKey: Secret("live_sesame"), addresses: nil)
     },
     problem: { request in
       guard request.headers["Authorization"] == "AccessKey live_sesame" else { return "credentials" }
@@ -209,9 +208,9 @@ extension ProviderUnderTest {
     name: "aws",
     lane: { port, http in
       AWSLane(
-        name: "lane", configuration: AWSConfiguration(baseURL: "http://127.0.0.1:\(port)", from: "+15005550006"),
-        signer: AWSSigner(accessKeyID: "AKIDEXAMPLE0000001", secretKey: Secret("sesame"), region: "eu-central-1"),
-        table: try table("aws"), http: http, clock: ManualClock(Sample.now))
+        context: LaneContext("lane", try table("aws"), http),
+        configuration: AWSConfiguration(baseURL: "http://127.0.0.1:\(port)", from: "+15005550006"),
+        signer: AWSSigner(accessKeyID: "AKIDEXAMPLE0000001", secretKey: Secret("sesame"), region: "eu-central-1"))
     },
     problem: { request in
       let scope = "Credential=AKIDEXAMPLE0000001/20260701/eu-central-1/sms-voice/aws4_request"

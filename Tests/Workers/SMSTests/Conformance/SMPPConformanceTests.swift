@@ -40,10 +40,7 @@ struct SMPPConformanceTests {
     for await _ in events { break }
     var outcomes: [String] = []
     for _ in 0..<count {
-      let attempt = JobAttempt(
-        job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
-        timeout: timeout, startedAt: Sample.now)
-      outcomes.append(await lane.send(Sample.message(), attempt).short)
+      outcomes.append(await lane.send(Sample.message(), Sample.attempt(timeout: timeout)).short)
     }
     session.stop(ceiling: .zero)
     await running.value

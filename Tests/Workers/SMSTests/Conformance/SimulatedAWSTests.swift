@@ -36,8 +36,10 @@ struct SimulatedAWSTests {
   }
 
   private func send(
-    _ given: Given, timeout: Duration = .patience, _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
+    _ change: (inout Given) -> Void = { _ in }, _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
   ) async throws -> (outcome: String, code: String?, received: Int) {
+    var given = Given()
+    change(&given)
     var simulated = SimulatorSettings()
     settings(&simulated.aws)
     let simulator = try Simulator(simulated, clock: ManualClock(Sample.now))
@@ -51,16 +53,13 @@ struct SimulatedAWSTests {
     let signer = AWSSigner(
       accessKeyID: given.accessKeyID, secretKey: Secret(given.secretKey),
       sessionToken: given.sessionToken.map { Secret($0) }, region: given.region)
-    let lane = AWSLane(
-      name: "aws", configuration: AWSConfiguration(baseURL: simulator.url, from: given.from), signer: signer,
-      table: try ProviderUnderTest.table("aws"), http: Meddler(http: http, change: given.change),
+    let context = LaneContext(
+      "aws", try ProviderUnderTest.table("aws"), Meddler(http: http, change: given.change),
       clock: ManualClock(Sample.now + given.ahead))
+    let lane = AWSLane(
+      context: context, configuration: AWSConfiguration(baseURL: simulator.url, from: given.from), signer: signer)
     let message = OutgoingSMS(to: given.to, text: SMSText(given.text), languageCode: "en")
-    let outcome = await lane.send(
-      message,
-      JobAttempt(
-        job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
-        timeout: timeout, startedAt: Sample.now))
+    let outcome = await lane.send(message, Sample.attempt(timeout: .patience))
     let shown = try await http.send(
       HTTPRequest(method: "GET", url: simulator.url + "/control/sms", timeouts: .patient))
     let received = String(decoding: shown.body, as: UTF8.self).split(separator: "\"provider\":\"aws\"").count - 1
@@ -70,7 +69,7 @@ struct SimulatedAWSTests {
   }
 
   @Test func `A message is taken and shown`() async throws {
-    let sent = try await send(Given())
+    let sent = try await send()
     #expect(sent.outcome.hasPrefix("accepted "))
     // A UUID.
     #expect(sent.outcome.count == "accepted ".count + 36)
@@ -79,9 +78,7 @@ struct SimulatedAWSTests {
 
   @Test func `A session token is asked for, and only the right one is taken`() async throws {
     func outcome(_ token: String?) async throws -> String? {
-      var given = Given()
-      given.sessionToken = token
-      let sent = try await send(given) { $0.sessionToken = Secret("token/+=") }
+      let sent = try await send({ $0.sessionToken = token }, { $0.sessionToken = Secret("token/+=") })
       return sent.code ?? sent.outcome
     }
     #expect(try await outcome("token/+=")?.hasPrefix("accepted ") == true)
@@ -98,9 +95,7 @@ struct SimulatedAWSTests {
       ("InvalidSignatureException", { $0.ahead = .seconds(-301) }),
     ]
     for (code, change) in cases {
-      var given = Given()
-      change(&given)
-      let sent = try await send(given)
+      let sent = try await send(change)
       #expect(sent.outcome == "laneDown PROVIDER_CREDENTIALS")
       #expect(sent.code == code)
       #expect(sent.received == 0)
@@ -122,9 +117,7 @@ struct SimulatedAWSTests {
       ("IncompleteSignatureException", { $0.headers = $0.headers.with("authorization", "AWS4-HMAC-SHA256 nonsense") }),
     ]
     for (code, change) in changes {
-      var given = Given()
-      given.change = change
-      let sent = try await send(given)
+      let sent = try await send({ $0.change = change })
       #expect(sent.code == code)
       #expect(sent.received == 0)
     }
@@ -140,9 +133,7 @@ struct SimulatedAWSTests {
       ("refused INVALID_TEXT", { $0.text = String(repeating: "x", count: 1_601) }),
     ]
     for (outcome, change) in cases {
-      var given = Given()
-      change(&given)
-      let sent = try await send(given)
+      let sent = try await send(change)
       #expect(sent.outcome == outcome)
       #expect(sent.received == 0)
     }
@@ -154,9 +145,7 @@ struct SimulatedAWSTests {
       ("close", "unknown NO_ANSWER"),
     ])
   func `It fails on demand`(fault: String, outcome: String) async throws {
-    var given = Given()
-    given.fault = fault
-    let sent = try await send(given)
+    let sent = try await send({ $0.fault = fault })
     #expect(sent.outcome == outcome)
     #expect(sent.received == 0)
   }

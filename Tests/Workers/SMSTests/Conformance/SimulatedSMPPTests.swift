@@ -34,8 +34,11 @@ struct SimulatedSMPPTests {
   }
 
   private func send(
-    _ given: Given, receipts count: Int = 0, _ settings: (inout SMPPServerSettings) -> Void = { _ in }
+    _ change: (inout Given) -> Void = { _ in }, receipts count: Int = 0,
+    _ settings: (inout SMPPServerSettings) -> Void = { _ in }
   ) async throws -> Seen {
+    var given = Given()
+    change(&given)
     var simulated = SimulatorSettings()
     var server = SMPPServerSettings()
     settings(&server)
@@ -70,10 +73,7 @@ struct SimulatedSMPPTests {
     var seen = Seen(outcomes: [], codes: [], shown: "", receipts: [])
     for text in given.texts {
       let outcome = await lane.send(
-        OutgoingSMS(to: given.to, text: SMSText(text), languageCode: "en"),
-        JobAttempt(
-          job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
-          timeout: .patience, startedAt: Sample.now))
+        OutgoingSMS(to: given.to, text: SMSText(text), languageCode: "en"), Sample.attempt(timeout: .patience))
       seen.outcomes.append(outcome.short)
       seen.codes.append(outcome.reason?.providerCode)
     }
@@ -94,9 +94,7 @@ struct SimulatedSMPPTests {
   }
 
   @Test func `A message is taken, shown, and reported on`() async throws {
-    var given = Given()
-    given.wantsReceipts = true
-    let seen = try await send(given, receipts: 1)
+    let seen = try await send({ $0.wantsReceipts = true }, receipts: 1)
     let receipt = try #require(seen.receipts.first)
     #expect(seen.outcomes == ["accepted \(receipt.messageID)"])
     #expect(receipt.state == .delivered)
@@ -113,14 +111,12 @@ struct SimulatedSMPPTests {
   )
     async throws
   {
-    var given = Given()
-    given.longMessages = longMessages
-    given.texts = [
+    let texts = [
       "Größe: 5 € [~]", "код 482913", String(repeating: "a{€", count: 100), String(repeating: "👍🏽", count: 40),
     ]
-    let seen = try await send(given)
+    let seen = try await send({ ($0.longMessages, $0.texts) = (longMessages, texts) })
     #expect(seen.outcomes.allSatisfy { $0.hasPrefix("accepted ") })
-    for text in given.texts { #expect(seen.shown.contains("\"body\":\"\(text)\"")) }
+    for text in texts { #expect(seen.shown.contains("\"body\":\"\(text)\"")) }
   }
 
   @Test func `A bind with anything wrong is refused`() async throws {
@@ -128,13 +124,11 @@ struct SimulatedSMPPTests {
       ("0x0000000F", { $0.systemID = "another" }), ("0x0000000E", { $0.password = "wrong" }),
     ]
     for (code, change) in cases {
-      var given = Given()
-      change(&given)
-      let seen = try await send(given)
+      let seen = try await send(change)
       #expect(seen.outcomes == ["laneDown PROVIDER_CREDENTIALS"])
       #expect(seen.codes == [code])
     }
-    #expect(try await send(Given()) { $0.systemType = "VMA" }.codes == ["0x00000053"])
+    #expect(try await send({ _ in }, { $0.systemType = "VMA" }).codes == ["0x00000053"])
   }
 
   @Test func `A submission with anything wrong is refused`() async throws {
@@ -146,9 +140,7 @@ struct SimulatedSMPPTests {
       ("0x00000066", { $0.to = "+15005550004" }),
     ]
     for (code, change) in cases {
-      var given = Given()
-      change(&given)
-      let seen = try await send(given)
+      let seen = try await send(change)
       #expect(seen.codes == [code])
       #expect(seen.shown == "[]\n")
     }
@@ -160,17 +152,13 @@ struct SimulatedSMPPTests {
       ("reset", "unknown NO_ANSWER"),
     ])
   func `It fails on demand`(fault: String, outcome: String) async throws {
-    var given = Given()
-    given.fault = fault
-    let seen = try await send(given)
+    let seen = try await send({ $0.fault = fault })
     #expect(seen.outcomes == [outcome])
     #expect(seen.shown == "[]\n")
   }
 
   @Test func `More than the account may send is throttled, and comes through later`() async throws {
-    var given = Given()
-    given.fault = "429"
-    let seen = try await send(given)
+    let seen = try await send({ $0.fault = "429" })
     // The session pauses and sends it again, or gives it back.
     #expect(seen.outcomes[0].hasPrefix("accepted ") || seen.outcomes[0].hasPrefix("retry PROVIDER_THROTTLED"))
   }
