@@ -121,7 +121,7 @@ class EndTest(NoticeTest):
                 self.answer(status, b"{}")
 
         url = f"http://127.0.0.1:{Server(Relay).start(self.addCleanup).server_port}/"
-        for order, statuses in [({}, [200]), ({"duplicate": True}, [200, 200]), ({"delaySeconds": 1}, [200]), ({"forged": True}, [400])]:
+        for order, statuses in [({}, [200]), ({"duplicate": True}, [200, 200]), ({"delaySeconds": 1}, [200]), ({"forged": True}, [400] * 5)]:
             with self.subTest(order=order):
                 person = ApplePerson()
                 answer, begun = person.sign_in(self.web), time.monotonic()

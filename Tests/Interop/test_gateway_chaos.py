@@ -59,11 +59,15 @@ class Postman:
             self.codes.update(received)
 
     def code(self, number, count, deadline):
-        while len(self.codes.get(number, ())) < count:
+        return self.last(number, lambda codes: len(codes) >= count, deadline)
+
+    def last(self, number, is_wanted, deadline):
+        """The last code, once it is the one wanted."""
+        while not is_wanted(codes := self.codes.get(number, ())):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"no SMS number {count} for …{number[-4:]}")
+                raise TimeoutError(f"no such SMS for …{number[-4:]}")
             time.sleep(0.05)
-        return self.codes[number][-1]
+        return codes[-1]
 
 
 class User:
@@ -138,17 +142,23 @@ class FactorUser(User):
         self.email, number, self.local_id = person
         super().__init__(number, index, postman, tally)
         self.factors = [Factors(client) for client in self.clients]
-        self.sent = 0
+        self.used = set()
 
-    def next_code(self):
-        self.sent += 1
-        return self.postman.code(self.number, self.sent, self.deadline)
+    def known(self):
+        """Codes that are none of the next session's: one that is asked for again sends the same one again."""
+        return self.used | set(self.postman.codes.get(self.number, ()))
+
+    def next_code(self, known):
+        code = self.postman.last(self.number, lambda codes: codes and codes[-1] not in known, self.deadline)
+        self.used.add(code)
+        return code
 
     def enroll(self, id_token):
         """Whether the answer says so."""
+        known = self.known()
         session = self.enter(self.factors[1].start_phone, id_token, self.number)
         calls = [factors.finish_phone for factors in self.factors]
-        return bool(session and self.enter_twice(calls, id_token, session, self.next_code()))
+        return bool(session and self.enter_twice(calls, id_token, session, self.next_code(known)))
 
     def sign_in(self):
         is_enrolled = False
@@ -161,9 +171,10 @@ class FactorUser(User):
                 continue
             is_enrolled = True
             pending, [factor] = first["mfaPendingCredential"], first["mfaInfo"]
+            known = self.known()
             session = self.patiently(self.factors[1].start_sign_in, pending, factor["mfaEnrollmentId"])
             calls = [factors.finish_sign_in for factors in self.factors]
-            self.tokens = self.enter_twice(calls, pending, session, self.next_code())
+            self.tokens = self.enter_twice(calls, pending, session, self.next_code(known))
             if self.tokens:
                 return self
 

@@ -355,9 +355,9 @@ class SlowTest(ProxyTest):
     def last_idle(self, front):
         """How long a connection lasts on which nothing follows an answer."""
         with front.connect(new_client(), timeout=60) as connection:
+            begun = time.monotonic()
             connection.sendall(request("GET", "/"))
             self.assertEqual(read(connection).status, 200)
-            begun = time.monotonic()
             self.assertEqual(connection.recv(4_096), b"")
             return time.monotonic() - begun
 
@@ -431,6 +431,7 @@ class RushTest(ProxyTest):
 
     CLIENTS, SIGN_INS = 12, 92  # A client has up to 100 requests in progress.
     SECONDS = 0.2
+    STALL_SECONDS = 5  # Of a busy machine. A call that waits for the coordinator has its answer after 27 s.
     RUSH_SECONDS = 30
 
     def test_who_does_not_need_the_coordinator_does_not_wait_for_it(self):
@@ -444,13 +445,14 @@ class RushTest(ProxyTest):
             calm = self.times(front, calls)
             with stack.hanging("coordinator"), concurrent.futures.ThreadPoolExecutor(self.CLIENTS) as threads:
                 rushes = [threads.submit(self.rush, front, new_client(), connections) for _ in range(self.CLIENTS)]
-                sent = [connection for one in rushes for connection in one.result()]
                 eventually("one finds no place", lambda: self.coordinators("refused_total") != before, self.RUSH_SECONDS)
                 times = self.times(front, calls)
                 self.assertGreater(self.coordinators("in_flight"), 0, "the rush was over before the last call")
-            answers = [read(connection) for connection in sent]
-        # Beside what a loaded machine keeps them anyway.
-        self.assertLess(max(times) - max(calm), self.SECONDS, (times, calm))
+            answers = [read(connection) for one in rushes for connection in one.result()]
+        # Three of four at once, beside what the machine takes anyway, and none of them behind the others.
+        quarter = len(times) * 3 // 4
+        self.assertLess(sorted(times)[quarter] - sorted(calm)[quarter], self.SECONDS, (times, calm))
+        self.assertLess(max(times), self.STALL_SECONDS, (times, calm))
         # Who found no place was told so at once, the others when the coordinator was back or their time was over.
         self.assertEqual({answer.status for answer in answers} - {400, 503}, set())
         full = [answer for answer in answers if answer.status == 503]
