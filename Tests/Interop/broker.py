@@ -1,6 +1,7 @@
 """The broker of the tests: its management API, and its queues of jobs."""
 
 import base64
+import contextlib
 import json
 import os
 import time
@@ -12,6 +13,7 @@ import pika
 
 import stack
 from countersign_client import Client
+from process import countersign
 
 JOBS = "sms.dispatch"
 DELAYS = f"countersign.retry.{JOBS}."
@@ -56,6 +58,18 @@ class Events:
         return [(name, body) for name, body in self.taken if fields.items() <= body.items()]
 
 
+def dead_letter(queue, message_id, timeout=30):
+    """The properties and the body of a dead letter, which is taken; `None` where it does not come."""
+    with contextlib.closing(pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))) as connection:
+        channel = connection.channel()
+        for method, properties, body in channel.consume(f"{queue}.dead", inactivity_timeout=timeout):
+            if method is None:
+                return None
+            if properties.message_id == message_id:
+                channel.basic_ack(method.delivery_tag)
+                return properties, body
+
+
 def figures(queue):
     """What the broker says of a queue: some seconds old."""
     return management(f"/api/queues/%2F/{queue}")
@@ -71,6 +85,15 @@ def management(path, method="GET", body=None):
         request.data = json.dumps(body).encode()
     with urllib.request.urlopen(request, timeout=60) as response:
         return json.loads(response.read() or "null")
+
+
+def run(*arguments, administrator=True):
+    """Runs the command line, with the management API's administrator unless told otherwise: its code, and what it says."""
+    environment = dict(os.environ)
+    if administrator:
+        environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
+    done = countersign(*arguments, env=environment)
+    return done.returncode, done.stdout + done.stderr
 
 
 def connections(suffix):

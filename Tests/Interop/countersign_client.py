@@ -3,10 +3,13 @@
 import json
 import os
 import time
+import unittest
 import uuid
 
 import pika
 
+import simulator
+import stack
 from waiting import eventually
 
 REPLY_TO = "amq.rabbitmq.reply-to"
@@ -94,6 +97,11 @@ class Client:
             return error
         raise AssertionError(f"{name} was not refused: {reply}")
 
+    def enqueue(self, job_type, body, job_id=None):
+        """Sends a job under an ID of its own, or under one that it had: the ID, under which its result will be found."""
+        job_id = job_id or str(uuid.uuid4())
+        return self.send("countersign.jobs", job_type, body, message_id=job_id, correlation_id=job_id)
+
     def job(self, job_type, body, timeout=90, **overrides):
         correlation_id = self.send("countersign.jobs", job_type, body, **overrides)
         return self.wait(correlation_id, timeout)[1]
@@ -114,3 +122,40 @@ class Client:
     def close(self):
         if self.connection.is_open:
             self.connection.close()
+
+
+class Burst:
+    """Jobs for SMS without a confirm each, and their results, of a connection that is closed with a test."""
+
+    def __init__(self, test):
+        self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
+        test.addCleanup(self.connection.close)
+        self.channel = self.connection.channel()
+        self.results = []
+        self.channel.basic_consume(REPLY_TO, lambda *message: self.results.append(json.loads(message[3])), auto_ack=True)
+
+    def send(self, job):
+        self.channel.basic_publish("countersign.jobs", "sms.dispatch", json.dumps(job), pika.BasicProperties(
+            type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=str(uuid.uuid4()),
+            correlation_id="burst", reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
+
+    def wait(self, condition, seconds):
+        """Takes results until a condition holds, or the time is over."""
+        begun = time.monotonic()
+        while not condition() and time.monotonic() < begun + seconds:
+            self.connection.process_data_events(time_limit=0.2)
+
+
+class ClientTest(unittest.TestCase):
+    """Tests with a client. The faults that they inject end with each."""
+
+    # Processes of the stack that are stopped meanwhile.
+    without = ()
+
+    @classmethod
+    def setUpClass(cls):
+        stack.stop_for_class(cls, *cls.without)
+
+    def setUp(self):
+        self.client = Client.of(self)
+        self.addCleanup(simulator.clear_faults)

@@ -420,6 +420,17 @@ class Assertions:
             self.assertEqual(claims["sub"], local_id)
         return claims
 
+    def require_identity(self, client, answer, provider, subject, is_new=False):
+        """The account of a sign-in by an identity provider."""
+        self.assertLessEqual(TOKENS | {"localId", "rawUserInfo"}, set(answer))
+        self.assertEqual((answer["providerId"], answer["federatedId"]), (provider, subject))
+        self.assertEqual(answer.get("isNewUser"), True if is_new else None)
+        self.assertFalse({"needConfirmation", "errorMessage"} & set(answer))
+        claims = client.claims(answer["idToken"])
+        self.assertEqual(claims["firebase"]["sign_in_provider"], provider)
+        self.assertEqual(claims["firebase"]["identities"][provider], [subject])
+        return answer["localId"]
+
     def restart(self, *names):
         try:
             for name in names:

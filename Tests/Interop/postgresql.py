@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import unittest
 
 import stack
 from preload import library
@@ -38,11 +39,21 @@ def size(short, long):
 SMALL_DISK_MEGABYTES = size(200, 1000)
 
 
-def stop_coordinators(tests):
-    stack.require_all_ready()
-    for name in COORDINATORS:
-        if (stack.DIRECTORY / "pid" / f"{name}.pid").exists():
-            stack.stop_for_class(tests, name)
+class CoordinatorsTest(unittest.TestCase):
+    """Tests with coordinators of their own, in the place of the stack's."""
+
+    @classmethod
+    def setUpClass(cls):
+        stack.require_all_ready()
+        for name in COORDINATORS:
+            if (stack.DIRECTORY / "pid" / f"{name}.pid").exists():
+                stack.stop_for_class(cls, name)
+
+    def require_settled(self, cluster, load, unknown=0):
+        """Nothing of a load is lost, each of its verifications is in the database once, and nothing is left to be published."""
+        load.verify(self, unknown)
+        self.assertEqual(cluster.records("verification"), load.count)
+        eventually(lambda: f"all is published: {cluster.unpublished()}", lambda: not cluster.unpublished(), SETTLE_SECONDS)
 
 
 class Cluster:
@@ -297,12 +308,6 @@ def coordinator(test, cluster, user=None, change=None):
 
 def worker(test, cluster, name="sms-worker", change=None):
     return started(test, name, "ledger", cluster.section(WORKER), change)
-
-
-def assert_settled(test, cluster, load):
-    """Checks in the database that each verification is there once, and that nothing is left to be published."""
-    test.assertEqual(cluster.records("verification"), load.count)
-    eventually(lambda: f"all is published: {cluster.unpublished()}", lambda: not cluster.unpublished(), SETTLE_SECONDS)
 
 
 class Readiness:

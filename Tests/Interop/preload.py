@@ -23,11 +23,10 @@ class Clock:
     """A clock that can be set, for a process that loads it."""
 
     def __init__(self, test, loaded, seconds=0):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-clock-")
-        test.addCleanup(directory.cleanup)
+        directory = pathlib.Path(test.enterContext(tempfile.TemporaryDirectory(prefix="countersign-clock-")))
         # A server of databases has another user.
-        pathlib.Path(directory.name).chmod(0o755)
-        self.file = pathlib.Path(directory.name) / "step"
+        directory.chmod(0o755)
+        self.file = directory / "step"
         self.variables = {"LD_PRELOAD": loaded, "CLOCK_STEP_FILE": str(self.file)}
         self.set(seconds)
 

@@ -1,5 +1,6 @@
 """One process with a configuration of its own, beside the stack: what it says, how it ends."""
 
+import contextlib
 import os
 import pathlib
 import random
@@ -119,6 +120,13 @@ class Process:
             raise ValueError(f"{self.file.name} has no {pattern}")
         self.file.write_text(changed)
 
+    def use_password(self, text, mode=0o600):
+        """Puts a password in a file of its own in the place of the first one that the configuration names."""
+        password = self.file.parent / "password"
+        password.write_text(text)
+        password.chmod(mode)
+        self.replace(r'passwordFile: "[^"]+"', f'passwordFile: "{password}"')
+
     def replace_lanes(self, lanes):
         """Puts lanes, with the end of the file, in the place of all."""
         self.file.write_text(re.sub(r"\n *lanes: \[.*", lambda _: lanes, self.file.read_text(), flags=re.DOTALL))
@@ -169,31 +177,27 @@ class Process:
         self.running.send_signal(signal.SIGTERM)
         return self.running.wait(timeout=END_SECONDS)
 
-    def line(self, text, timeout=READY_SECONDS):
+    def _alive_until(self, condition, problem, timeout):
         deadline = time.monotonic() + timeout
-        while True:
-            for line in self.output().splitlines():
-                if text in line:
-                    return line
+        while not (found := condition()):
             if self.running.poll() is not None:
                 raise RuntimeError(f"{self.name} ended: {self.output()}")
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.name} did not say \"{text}\" within {timeout} s: {self.output()}")
+                raise TimeoutError(f"{self.name} {problem} within {timeout} s: {self.output()}")
             time.sleep(0.05)
+        return found
+
+    def line(self, text, timeout=READY_SECONDS):
+        return self._alive_until(
+            lambda: next((line for line in self.output().splitlines() if text in line), None), f"did not say \"{text}\"", timeout)
 
     def ready(self, timeout=READY_SECONDS):
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                if self.get("/readyz")[0] == 200:
-                    return self
-            except OSError:
-                pass
-            if self.running.poll() is not None:
-                raise RuntimeError(f"{self.name} ended: {self.output()}")
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.name} was not ready within {timeout} s: {self.output()}")
-            time.sleep(0.1)
+        def is_ready():
+            with contextlib.suppress(OSError):
+                return self.get("/readyz")[0] == 200
+
+        self._alive_until(is_ready, "was not ready", timeout)
+        return self
 
     def get(self, path):
         try:

@@ -2,12 +2,11 @@
 
 import secrets
 import time
-import unittest
 
 import app_sdk
 import records
 import simulator
-from countersign_client import Client, Refused
+from countersign_client import ClientTest, Refused
 from samples import new_number
 from waiting import eventually
 
@@ -32,11 +31,7 @@ def captcha(kind, app=CAPTCHA_APP):
     return f"{kind}.{ACTION}.{secrets.token_hex(8)}@{app}"
 
 
-class AppTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
-
+class AppTest(ClientTest):
     def verify_app(self, device, app=APP, **fields):
         return self.client.command("app.verify", {"app": app, "deviceToken": device, **fields})
 

@@ -115,11 +115,7 @@ class RightsTest(AttackTest):
 
 class CheckTest(AttackTest):
     def topology(self, *arguments, administrator=True):
-        environment = dict(os.environ)
-        if administrator:
-            environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
-        done = countersign("topology", *arguments, env=environment)
-        return done.returncode, done.stdout + done.stderr
+        return broker.run("topology", *arguments, administrator=administrator)
 
     def test_who_may_not_see_users_says_so(self):
         code, text = self.topology("check", administrator=False)

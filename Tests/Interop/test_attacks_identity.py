@@ -1,7 +1,6 @@
 """Attacks by users of the broker who pass for somebody else, each with the rights that the user has: none of them works."""
 
 import json
-import os
 import time
 import unittest
 import uuid
@@ -40,18 +39,8 @@ class AttackTest(unittest.TestCase):
         return self.victim.command("verification.status", {"verificationID": verification})["state"]
 
     def dead_reason(self, queue, message_id, timeout=30):
-        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
-        try:
-            channel = connection.channel()
-            for method, properties, _ in channel.consume(f"{queue}.dead", inactivity_timeout=timeout):
-                if method is None:
-                    return None
-                if properties.message_id == message_id:
-                    channel.basic_ack(method.delivery_tag)
-                    return properties.headers["x-dead-reason"]
-            return None
-        finally:
-            connection.close()
+        found = broker.dead_letter(queue, message_id, timeout)
+        return found and found[0].headers["x-dead-reason"]
 
     def refusal(self, job):
         now = in_seconds(0)

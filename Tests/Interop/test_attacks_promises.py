@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from process import BINARIES, CONFIGURATIONS, Process, countersign
 from samples import in_seconds, new_number
 from waiting import eventually
@@ -148,11 +148,8 @@ class ReportPortTest(unittest.TestCase):
         return sum(int(line[len(label):]) for line in text.splitlines() if line.startswith(label))
 
 
-class TextTest(unittest.TestCase):
+class TextTest(ClientTest):
     """A job's own text cannot be what only templates may write, or another than it looks."""
-
-    def setUp(self):
-        self.client = Client.of(self)
 
     def test_forged_domain_line_and_hidden_text(self):
         for text in [
@@ -174,11 +171,8 @@ class TextTest(unittest.TestCase):
         self.assertRegex(result["reference"], r"^WHmsg_[A-Za-z0-9_-]{32}$")
 
 
-class SealTest(unittest.TestCase):
+class SealTest(ClientTest):
     """Who can rewrite a queue keeps a sealed code for what it was sealed for, or loses it."""
-
-    def setUp(self):
-        self.client = Client.of(self)
 
     def test_a_code_is_shown_for_its_own_domain_only(self):
         number, message_id = new_number(), str(uuid.uuid4())
@@ -278,10 +272,5 @@ class KeysTest(unittest.TestCase):
                    spoil=lambda spoilt: spoilt.replace(r'    passwordFile: "[^"]*broker[^"]*",\n', ""))
 
     def test_a_secret_that_everybody_reads(self):
-        def spoil(spoilt):
-            password = spoilt.file.parent / "password"
-            password.write_text("hunter2\n")
-            password.chmod(0o644)
-            spoilt.replace(r'passwordFile: "[^"]+"', f'passwordFile: "{password}"')
-
-        self.check("sms-worker", "can be read by every user", "chmod 600", spoil=spoil)
+        self.check("sms-worker", "can be read by every user", "chmod 600",
+                   spoil=lambda spoilt: spoilt.use_password("hunter2\n", mode=0o644))

@@ -3,13 +3,12 @@
 import json
 import os
 import time
-import unittest
 import uuid
 
 import broker
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import Client, ClientTest
 from process import Process
 from samples import in_seconds, new_number
 from waiting import eventually
@@ -22,15 +21,12 @@ BACKLOG = 150
 CODES = 12
 
 
-class BulkTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        # They would take the codes, by lanes of their own.
-        stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
+class BulkTest(ClientTest):
+    # They would take the codes, by lanes of their own.
+    without = ("sms-worker-1", "sms-worker-2")
 
     def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
+        super().setUp()
         self.worker = self.enterContext(Process("sms-worker"))
         self.worker.replace(r'(?<=type: "twilio",\n      concurrency: )64', str(CONCURRENCY))
         self.worker.replace(r"\n  lanes: \[", f"\n  bulk: {{ share: {1 / CONCURRENCY} }},\n  lanes: [")

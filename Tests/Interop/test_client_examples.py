@@ -76,9 +76,7 @@ class TLSServer:
     """Has a certificate for localhost of an authority of its own; counts the clients that took it and began with AMQP."""
 
     def __init__(self, test):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        test.addCleanup(directory.cleanup)
-        self.directory = Path(directory.name)
+        self.directory = Path(test.enterContext(tempfile.TemporaryDirectory(prefix="countersign-")))
         self.certificate, key = self.directory / "certificate.pem", self.directory / "key.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
@@ -195,7 +193,3 @@ class JavaTest(Examples, unittest.TestCase):
                 ["keytool", "-importcert", "-noprompt", "-file", server.certificate, "-alias", "test", "-keystore", store,
                  "-storepass", "changeit"], capture_output=True, check=True, timeout=60)
         return {"JAVA_TOOL_OPTIONS": f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword=changeit"}
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -129,7 +129,3 @@ class DashboardsTest(unittest.TestCase):
             numbers = [panel["id"] for panel in dashboard["panels"]]
             self.assertEqual(dashboard["uid"], "countersign-" + path.stem)
             self.assertEqual([len(set(places)), len(set(numbers))], [len(places), len(numbers)], path.stem)
-
-
-if __name__ == "__main__":
-    unittest.main()

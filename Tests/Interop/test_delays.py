@@ -7,7 +7,6 @@ import json
 import pathlib
 import tempfile
 import time
-import unittest
 import uuid
 
 import pika
@@ -16,7 +15,7 @@ import pika.exceptions
 import broker
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from process import Process, countersign
 from samples import in_seconds, new_number
 from waiting import eventually
@@ -37,8 +36,6 @@ APART_SECONDS = 0.03
 LOOK_SECONDS = 2
 # Between the broker's clock and this one.
 CLOCK_SECONDS = 0.1
-# The broker's figures are some seconds old.
-FIGURES_SECONDS = 60
 
 
 def run(*arguments):
@@ -52,11 +49,7 @@ def held(queue):
     return found.get("messages", 0) - found.get("messages_ready", 0) - found.get("messages_unacknowledged", 0)
 
 
-class DelayTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
-
+class DelayTest(ClientTest):
     def send_delayed(self, number):
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
         body = {"to": number, "text": "Hello", "lane": "twilio", "deadline": in_seconds(300)}

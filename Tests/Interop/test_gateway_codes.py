@@ -96,7 +96,3 @@ class AdministratorTest(Assertions, unittest.TestCase):
 
     def test_a_project_without_a_bearer(self):
         self.refused("INSUFFICIENT_PERMISSION", Web().call, "accounts:signUp", {"targetProjectId": "example"})
-
-
-if __name__ == "__main__":
-    unittest.main()

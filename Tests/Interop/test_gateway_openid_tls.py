@@ -22,9 +22,7 @@ CANNOT_BE_FETCHED = "the document of an OpenID Connect issuer cannot be fetched"
 class PrivateAuthorityTest(OwnAccounts):
     def setUp(self):
         super().setUp()
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="countersign-")))
         self.authorities = self.directory / "authorities.pem"
         self.authorities.touch()
 

@@ -85,7 +85,3 @@ class MailTest(Assertions, unittest.TestCase):
         text = mailbox_of_relay.message(user["email"]).get_body(("plain",)).get_content()
         self.assertIn("https evil example b call us", text)
         self.assertNotIn("evil.example", text)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ a link that signs in, `updatePassword`, `updateEmail` and `signInWithCustomToken
 
 import json
 import time
-import unittest
 
 import jwt
 
@@ -234,7 +233,3 @@ class CustomTokenTest(StockTest):
         self.assertEqual((claims["sub"], claims["premium"], claims["firebase"]["sign_in_provider"]), (uid, True, "custom"))
         self.assertIs(self.claims(page, fresh=True)["premium"], True)
         self.refused("auth/invalid-custom-token", page, call, token="a.b.c")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ requests below them, the errors, `multiFactor` and `verifyPhoneNumber` are the S
 """
 
 import time
-import unittest
 
 import records
 from authenticator import DIGITS, PERIOD_SECONDS, Authenticator
@@ -358,7 +357,3 @@ class RefusalTest(SecondFactorTest):
         self.assertEqual(again.run(f"return ({SIGN_IN}).user.uid;", email=email, password=PASSWORD), user)
         self.assertEqual(self.factors(again), [])
         self.refused("auth/invalid-action-code", again, "await applyActionCode(auth, code);", code=code)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -409,7 +409,3 @@ class DocumentTest(VerificationTest):
                  "--max-time", str(SCHEMATHESIS_BUDGET_SECONDS), "--suppress-health-check", "all", "--continue-on-failure", "--no-color"],
                 cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SCHEMATHESIS_SECONDS, check=False)
         self.assertEqual(done.returncode, 0, done.stdout.replace(self.server.token, "…") + done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,43 +2,20 @@
 
 import base64
 import json
-import os
-import unittest
 import uuid
 
-import pika
-
+import broker
 import simulator
-from countersign_client import Client
+from countersign_client import ClientTest
 from samples import in_seconds, new_number
 
-DEAD_QUEUE = "sms.dispatch.dead"
 
-
-class JobTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
-
+class JobTest(ClientTest):
     def dispatch(self, body, **properties):
         return self.client.job("sms.dispatch", body, **properties)
 
     def text_job(self, number, **fields):
         return {"to": number, "text": "Your table is ready.", "deadline": in_seconds(120), **fields}
-
-    def dead_letter(self, message_id):
-        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
-        try:
-            channel = connection.channel()
-            for method, properties, body in channel.consume(DEAD_QUEUE, inactivity_timeout=30):
-                if method is None:
-                    return None
-                if properties.message_id == message_id:
-                    channel.basic_ack(method.delivery_tag)
-                    return properties, body
-            return None
-        finally:
-            connection.close()
 
     def test_a_text_is_sent_and_its_result_comes_back(self):
         number = new_number("+49170")
@@ -105,7 +82,7 @@ class JobTest(unittest.TestCase):
                 message_id = str(uuid.uuid4())
                 result = self.dispatch(body, message_id=message_id, **properties)
                 self.assertEqual(result["outcome"], "refused", "the courtesy result to whoever waits")
-                dead = self.dead_letter(message_id)
+                dead = broker.dead_letter("sms.dispatch", message_id)
                 self.assertIsNotNone(dead, "no dead letter")
                 headers = dead[0].headers
                 self.assertEqual(headers["x-dead-reason"], reason)

@@ -16,7 +16,7 @@ import uuid
 import dkim
 
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from process import countersign
 from samples import in_seconds
 
@@ -71,9 +71,7 @@ class SignatureTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.directory = pathlib.Path(directory.name)
+        cls.directory = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="countersign-")))
         cls.numbers = itertools.count()
 
     def tearDown(self):
@@ -171,10 +169,7 @@ class SignatureTest(unittest.TestCase):
                 self.assertFalse(dkim.DKIM(changed).verify(dnsfunc=lookup))
 
 
-class DeliveryTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-
+class DeliveryTest(ClientTest):
     def address(self, word="ada"):
         return f"{word}+{uuid.uuid4().hex[:12]}@privaterelay.appleid.com"
 

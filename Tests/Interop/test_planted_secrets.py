@@ -7,7 +7,6 @@ import pathlib
 import re
 import secrets
 import tempfile
-import unittest
 import urllib.request
 
 import pika
@@ -16,7 +15,7 @@ import app_sdk
 import broker
 import simulator
 import stack
-from countersign_client import Client, Refused
+from countersign_client import ClientTest, Refused
 from local_server import Handler, Server
 from process import Process
 from samples import in_seconds
@@ -98,7 +97,7 @@ class Planted:
         return kinds
 
 
-class PlantedSecretsTest(unittest.TestCase):
+class PlantedSecretsTest(ClientTest):
     @classmethod
     def setUpClass(cls):
         cls.sizes = {path: path.stat().st_size for path in cls.logs()}
@@ -124,8 +123,7 @@ class PlantedSecretsTest(unittest.TestCase):
 
     def setUp(self):
         self.planted = Planted()
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
+        super().setUp()
         self.extra_logs = {}
 
     # --- what is done ---------------------------------------------------------------------------------------------------

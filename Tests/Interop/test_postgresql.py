@@ -11,11 +11,10 @@ import sqlite3
 import subprocess
 import tempfile
 import time
-import unittest
 
 import simulator
 from countersign_client import Client, Refused
-from postgresql import COORDINATOR, SECRETS, WORKER, Cluster, coordinator, stop_coordinators
+from postgresql import COORDINATOR, SECRETS, WORKER, Cluster, CoordinatorsTest, coordinator
 from process import BINARIES, CONFIGURATIONS, Process, countersign, free_port
 from samples import new_number, wrong
 from test_verification import APP
@@ -38,10 +37,10 @@ def status_of(done):
     return [(one["check"], one["status"]) for one in json.loads(done[1])["findings"]]
 
 
-class PostgreSQLTest(unittest.TestCase):
+class PostgreSQLTest(CoordinatorsTest):
     @classmethod
     def setUpClass(cls):
-        stop_coordinators(cls)
+        super().setUpClass()
         cls.cluster = Cluster("wiring").create()
         cls.addClassCleanup(cls.cluster.remove)
 

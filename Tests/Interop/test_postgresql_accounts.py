@@ -76,6 +76,11 @@ class PairTest(Assertions, unittest.TestCase):
     def records(self, kind):
         return int(self.cluster.sql(f"SELECT count(*) FROM countersign.store_record WHERE kind = '{kind}'", DATABASE))
 
+    def claim_identities(self, disturb):
+        tally = link_under_kills(RIVALS, UNDER_WAY, [lambda process=process: disturb(process) for process in self.processes])
+        print(f"\n  at least {RIVALS} identities: {dict(tally)}", flush=True)
+        self.assertGreaterEqual(tally["kills"], len(self.processes))
+
     @staticmethod
     def patiently(call, *arguments):
         """As apps do: what is answered 503, because a process stands still, is asked again."""
@@ -192,9 +197,7 @@ class AccountsTest(PairTest):
         process.start().ready()
 
     def test_identities_that_two_accounts_claim(self):
-        tally = link_under_kills(RIVALS, UNDER_WAY, [lambda process=process: self.kill(process) for process in self.processes])
-        print(f"\n  at least {RIVALS} identities: {dict(tally)}", flush=True)
-        self.assertGreaterEqual(tally["kills"], len(self.processes))
+        self.claim_identities(self.kill)
 
 
 class FreezeTest(PairTest):
@@ -208,10 +211,7 @@ class FreezeTest(PairTest):
         process.ready()
 
     def test_identities_that_two_accounts_claim(self):
-        tally = link_under_kills(
-            RIVALS, UNDER_WAY, [lambda process=process: self.freeze(process) for process in self.processes])
-        print(f"\n  at least {RIVALS} identities: {dict(tally)}", flush=True)
-        self.assertGreaterEqual(tally["kills"], len(self.processes))
+        self.claim_identities(self.freeze)
 
     def test_deletions(self):
         self.channel = broker.channel(self, "service")

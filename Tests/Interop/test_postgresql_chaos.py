@@ -3,7 +3,6 @@
 import functools
 import os
 import time
-import unittest
 
 import postgresql
 import simulator
@@ -17,11 +16,7 @@ DOWN_SECONDS = 1.5
 PROVIDER_LATENCY_SECONDS = 0.3
 
 
-class ChaosTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        postgresql.stop_coordinators(cls)
-
+class ChaosTest(postgresql.CoordinatorsTest):
     def setUp(self):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         self.cluster = postgresql.Cluster().create()
@@ -67,5 +62,4 @@ class ChaosTest(unittest.TestCase):
         for process in self.coordinators + self.workers:
             self.assertEqual(process.restarts, 1 if postgresql.IS_LONG or process in self.coordinators else 0)
             process.ready()
-        load.verify(self, self.cluster.unknown_calls())
-        postgresql.assert_settled(self, self.cluster, load)
+        self.require_settled(self.cluster, load, self.cluster.unknown_calls())

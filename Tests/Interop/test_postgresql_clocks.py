@@ -5,12 +5,11 @@ Counts what reaches the phones. The long form (COUNTERSIGN_TEST_ALL=1) has 1,000
 
 import collections
 import time
-import unittest
 
 import simulator
 from countersign_client import Client
 from load import APP, Load
-from postgresql import Cluster, coordinator, size, stop_coordinators
+from postgresql import Cluster, CoordinatorsTest, coordinator, size
 from preload import Clock, library
 from waiting import eventually
 
@@ -23,11 +22,11 @@ DIFFERENCE = "countersign_database_clock_difference_seconds"
 PATIENCE_SECONDS = 60
 
 
-class ClocksTest(unittest.TestCase):
+class ClocksTest(CoordinatorsTest):
     @classmethod
     def setUpClass(cls):
         cls.library = library(cls.addClassCleanup, "clock_step")
-        stop_coordinators(cls)
+        super().setUpClass()
 
     def setUp(self):
         self.server = Clock(self, self.library)

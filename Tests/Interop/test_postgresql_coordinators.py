@@ -5,11 +5,11 @@ Every command is answered, all its answers are alike, it has one effect, and the
 
 import os
 import time
-import unittest
 
+import postgresql
 import stack
 from load import Load
-from postgresql import Cluster, assert_settled, coordinator, size, stop_coordinators
+from postgresql import Cluster, coordinator, size
 
 VERIFICATIONS = int(os.environ.get("COUNTERSIGN_KILL_VERIFICATIONS", size(640, 10_000)))
 # Debug builds on two cores take little more. The figure of a release build is measured with COUNTERSIGN_LOAD_RATE=300.
@@ -29,11 +29,7 @@ MAX_HANG_SECONDS = 12
 MAX_PAUSES = 300
 
 
-class CoordinatorsTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        stop_coordinators(cls)
-
+class CoordinatorsTest(postgresql.CoordinatorsTest):
     def setUp(self):
         self.cluster = Cluster().create()
         self.addCleanup(self.cluster.remove)
@@ -45,8 +41,7 @@ class CoordinatorsTest(unittest.TestCase):
 
     def end(self, load):
         load.wait()
-        load.verify(self, stack.ledger_unknown_calls() - self.unknown_before)
-        assert_settled(self, self.cluster, load)
+        self.require_settled(self.cluster, load, stack.ledger_unknown_calls() - self.unknown_before)
 
     def stop_and_start_each(self, load):
         """In order: from when on that is over."""

@@ -2,11 +2,10 @@
 
 import os
 import time
-import unittest
 
 import stack
 from load import Load
-from postgresql import Pair, Readiness, SmallDisk, assert_settled, coordinator, size, stop_coordinators
+from postgresql import CoordinatorsTest, Pair, Readiness, SmallDisk, coordinator, size
 from waiting import eventually
 
 TIMES = size(1, 3)
@@ -17,11 +16,7 @@ FAULT_SECONDS = size(2, 5)
 RECOVERY_SECONDS = 90
 
 
-class FaultsTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        stop_coordinators(cls)
-
+class FaultsTest(CoordinatorsTest):
     def run_faults(self, cluster, faults, after=None):
         """Does something to the server again and again under load; says what became of it.
 
@@ -41,8 +36,7 @@ class FaultsTest(unittest.TestCase):
         load.end_soon()
         load.wait()
         print("\n  pauses: " + ", ".join(f"{text} {pause:.2f} s" for text, pause in load.pauses()), flush=True)
-        load.verify(self, stack.ledger_unknown_calls() - before)
-        assert_settled(self, after or cluster, load)
+        self.require_settled(after or cluster, load, stack.ledger_unknown_calls() - before)
         for process in self.coordinators:
             self.assertIsNone(process.running.poll())
             self.assertEqual(process.restarts, 0)

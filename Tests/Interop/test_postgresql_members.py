@@ -5,12 +5,11 @@ import pathlib
 import secrets
 import tempfile
 import time
-import unittest
 
 import stack
 from countersign_client import Client
 from load import APP, Load
-from postgresql import COORDINATOR, SECRETS, Cluster, Restarting, assert_settled, coordinator, size, stop_coordinators
+from postgresql import COORDINATOR, SECRETS, Cluster, CoordinatorsTest, Restarting, coordinator, size
 from waiting import eventually
 
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(30, 60)))
@@ -26,11 +25,7 @@ NEVER_SECONDS = 600
 SHUT = "countersign_shut"
 
 
-class MembersTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        stop_coordinators(cls)
-
+class MembersTest(CoordinatorsTest):
     def setUp(self):
         self.cluster = Cluster("members").create()
         self.addCleanup(self.cluster.remove)
@@ -84,9 +79,7 @@ class MembersTest(unittest.TestCase):
         self.assertGreater(shut.metric("countersign_commands_total", command="verification.start", code="OK"), before)
 
     def pepper(self):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-pepper-")
-        self.addCleanup(directory.cleanup)
-        path = pathlib.Path(directory.name) / "pepper"
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="countersign-pepper-"))) / "pepper"
         path.touch(mode=0o600)
         path.write_text(secrets.token_hex(32))
         return str(path)
@@ -103,8 +96,7 @@ class MembersTest(unittest.TestCase):
     def end(self, load):
         load.end_soon()
         load.wait()
-        load.verify(self, stack.ledger_unknown_calls() - self.unknown_before)
-        assert_settled(self, self.cluster, load)
+        self.require_settled(self.cluster, load, stack.ledger_unknown_calls() - self.unknown_before)
 
     def test_one_has_another_pepper(self):
         first, wrong = self.pepper(), self.pepper()
@@ -161,7 +153,7 @@ class MembersTest(unittest.TestCase):
 
     def test_one_is_frozen(self):
         coordinators = [coordinator(self, self.cluster) for _ in range(2)]
-        unknown_before = stack.ledger_unknown_calls()
+        self.unknown_before = stack.ledger_unknown_calls()
         load = Load(RATE * (STOPPED_SECONDS + 60), RATE, limit_seconds=600, ask_again=NEVER_SECONDS).start()
         time.sleep(3)
         coordinators[0].pause()
@@ -170,10 +162,7 @@ class MembersTest(unittest.TestCase):
         load.mark("it goes on")
         coordinators[0].resume()
         time.sleep(3)
-        load.end_soon()
-        load.wait()
-        load.verify(self, stack.ledger_unknown_calls() - unknown_before)
-        assert_settled(self, self.cluster, load)
+        self.end(load)
         longest = load.latencies()[-1]
         print(f"  longest answer {longest:.2f} s", flush=True)
         self.assertEqual([one.name for one in load.commands.values() if one.asked > 1], [])

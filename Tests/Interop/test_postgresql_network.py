@@ -4,11 +4,10 @@ What it had in hand is free within 10 s, by the server's own clock for connectio
 """
 
 import time
-import unittest
 
 from load import Load
 from network import Network, is_allowed
-from postgresql import COORDINATOR, DATABASE, Cluster, assert_settled, size, started, stop_coordinators
+from postgresql import COORDINATOR, DATABASE, Cluster, CoordinatorsTest, size, started
 
 RATE = size(30, 60)
 DEAD_SECONDS = size(9, 25)
@@ -41,11 +40,7 @@ class RemoteCluster(Cluster):
             WHERE a.application_name LIKE '%/{process.running.pid}'""").split("|")
 
 
-class NetworkTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        stop_coordinators(cls)
-
+class NetworkTest(CoordinatorsTest):
     def setUp(self):
         if not is_allowed():
             return
@@ -93,8 +88,7 @@ class NetworkTest(unittest.TestCase):
         load.end_soon()
         load.wait()
         print("\n  pauses: " + ", ".join(f"{text} {pause:.2f} s" for text, pause in load.pauses()), flush=True)
-        load.verify(self)
-        assert_settled(self, self.cluster, load)
+        self.require_settled(self.cluster, load)
         self.assertNotEqual(self.cluster.backends(dead)[1], owner)
         self.assertEqual([one.restarts for one in self.coordinators], [0, 0])
         self.assertLess(load.gaps()[0][0], MAX_GAP_SECONDS + 2 * load.longest_calm_gap())

@@ -12,7 +12,6 @@ import secrets
 import subprocess
 import tempfile
 import time
-import unittest
 import urllib.error
 import urllib.parse
 

@@ -4,7 +4,6 @@ import contextlib
 import json
 import tempfile
 import time
-import unittest
 
 import stack
 import test_webhooks
@@ -105,7 +104,3 @@ class WorkersTest(test_webhooks.WebhookTest):
                 worker.start().ready()
             time.sleep(SEALED_SECONDS)
         self.end(6)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,14 +3,13 @@
 import datetime
 import json
 import threading
-import unittest
 import uuid
 
 import jwt
 from cryptography.hazmat.primitives import serialization
 
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from local_server import Handler, Server
 from process import Process
 from samples import in_seconds
@@ -28,15 +27,13 @@ def public_key():
     return private.public_key()
 
 
-class PushTest(unittest.TestCase):
+class PushTest(ClientTest):
     """A push-worker of its own, and an Apple in Python that checks every provider token."""
 
-    @classmethod
-    def setUpClass(cls):
-        stack.stop_for_class(cls, WORKER)
+    without = (WORKER,)
 
     def setUp(self):
-        self.client = Client.of(self)
+        super().setUp()
         self.apple = Apple(public_key()).start(self.addCleanup)
         self.worker = self.enterContext(Process(WORKER))
         # Python speaks HTTP/1.1 only, so that a push waits for the ones before it on its connection.
@@ -49,8 +46,7 @@ class PushTest(unittest.TestCase):
         body = {
             "app": APP, "deviceToken": device, "environment": "production", "receipt": f"r-{job_id}",
             "secret": f"s-{job_id}", "deadline": in_seconds(120), **fields}
-        self.client.send("countersign.jobs", "push.verify", body, message_id=job_id, correlation_id=job_id)
-        return job_id
+        return self.client.enqueue("push.verify", body, job_id)
 
     def result(self, job_id):
         properties, result = self.client.wait(job_id, 90)

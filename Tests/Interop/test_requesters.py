@@ -3,20 +3,16 @@
 import os
 import pathlib
 import time
-import unittest
 
 import simulator
-from countersign_client import Client, Refused
+from countersign_client import ClientTest, Refused
 from samples import new_number
 from test_verification import APP
 
 FICTIONAL = "+16505553434"
 
 
-class RequesterTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-
+class RequesterTest(ClientTest):
     def start(self, number, **fields):
         return self.client.command("verification.start", {"phoneNumber": number, "app": APP, **fields})
 

@@ -2,12 +2,11 @@
 
 import secrets
 import time
-import unittest
 
 import mailbox_of_relay
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from waiting import eventually
 
 APP = "com.example.app"
@@ -21,11 +20,7 @@ def new_address():
     return f"{secrets.token_hex(8)}@privaterelay.appleid.com"
 
 
-class RevocationTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
-
+class RevocationTest(ClientTest):
     def start(self, **fields):
         return self.client.command("revocation.start", {"app": APP, **fields})["operationID"]
 

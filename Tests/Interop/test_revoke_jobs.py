@@ -4,7 +4,6 @@ import json
 import pathlib
 import sqlite3
 import subprocess
-import unittest
 import urllib.parse
 import uuid
 
@@ -12,7 +11,7 @@ import jwt
 
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from local_server import Handler, Server
 from process import Process
 from samples import in_seconds
@@ -32,25 +31,18 @@ def alarm(on):
         stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=True)
 
 
-class WorkerTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        stack.stop_for_class(cls, WORKER)
+class WorkerTest(ClientTest):
+    without = (WORKER,)
 
     def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
+        super().setUp()
         self.worker = self.enterContext(Process(WORKER))
         # Short calls make short leases; a busy machine takes a while for one.
         self.worker.variables |= {
             "COUNTERSIGN_LANES_0_TIMEOUT_SECONDS": "6", "COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS": "15"}
 
-    def send(self, **fields):
-        job_id = str(uuid.uuid4())
-        self.client.send(
-            "countersign.jobs", "apple.revoke", {"app": APP, "deadline": in_seconds(300), **fields},
-            message_id=job_id, correlation_id=job_id)
-        return job_id
+    def send(self, job_id=None, **fields):
+        return self.client.enqueue("apple.revoke", {"app": APP, "deadline": in_seconds(300), **fields}, job_id)
 
     def result(self, job_id, timeout=PATIENCE_SECONDS):
         properties, result = self.client.wait(job_id, timeout)
@@ -126,9 +118,7 @@ class JobTest(WorkerTest):
         token = f"r{uuid.uuid4().hex}.0.x"
         job_id = self.send(refreshToken=token)
         first = self.result(job_id)
-        self.client.send(
-            "countersign.jobs", "apple.revoke", {"app": APP, "deadline": in_seconds(300), "refreshToken": token},
-            message_id=job_id, correlation_id=job_id)
+        self.send(job_id, refreshToken=token)
         self.assertEqual(self.result(job_id), first)
         self.assertEqual(len(simulator.revocations(token=token)), 1)
 

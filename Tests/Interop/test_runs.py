@@ -57,9 +57,7 @@ def assert_gone(pid):
 
 class ModulesTest(unittest.TestCase):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="countersign-")))
         self.log = self.directory / "log"
         self.log.mkdir()
 

@@ -6,14 +6,13 @@ import threading
 import time
 import unittest
 import urllib.parse
-import uuid
 
 import jwt
 from cryptography.hazmat.primitives import serialization
 
 import simulator
 import stack
-from countersign_client import Client
+from countersign_client import ClientTest
 from local_server import Handler, Server
 from process import Process, countersign
 from samples import in_seconds
@@ -33,17 +32,11 @@ def doctor():
     return [finding for finding in findings if finding["check"] == f"service account of lane {LANE}"]
 
 
-class JobTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-        self.addCleanup(simulator.clear_faults)
-
+class JobTest(ClientTest):
     def assess(self):
-        job_id = str(uuid.uuid4())
-        body = {"app": APP, "token": f"high.{ACTION}.{secrets.token_hex(8)}@{APP}", "expectedAction": ACTION,
-                "deadline": in_seconds(120)}
-        self.client.send("countersign.jobs", "recaptcha.assess", body, message_id=job_id, correlation_id=job_id)
-        return job_id
+        return self.client.enqueue("recaptcha.assess", {
+            "app": APP, "token": f"high.{ACTION}.{secrets.token_hex(8)}@{APP}", "expectedAction": ACTION,
+            "deadline": in_seconds(120)})
 
     def accepted(self, job_id, timeout=90):
         _, result = self.client.wait(job_id, timeout)
@@ -89,9 +82,7 @@ class SimulatorTest(JobTest):
 class GoogleTest(JobTest):
     """A push-worker of its own, and a Google in Python that checks every assertion with PyJWT."""
 
-    @classmethod
-    def setUpClass(cls):
-        stack.stop_for_class(cls, WORKER)
+    without = (WORKER,)
 
     def setUp(self):
         super().setUp()

@@ -1,7 +1,6 @@
 """Users of services, made by `countersign service`: what they may, what is kept for them, and that none harms another."""
 
 import json
-import os
 import pathlib
 import stat
 import tempfile
@@ -14,7 +13,6 @@ import pika.exceptions
 
 import broker
 from countersign_client import Client
-from process import countersign
 from samples import in_seconds, new_number
 from waiting import eventually
 
@@ -23,20 +21,12 @@ APP = "com.example.app"
 FEW = 3
 
 
-def run(*arguments, administrator=True):
-    environment = dict(os.environ)
-    if administrator:
-        environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
-    done = countersign(*arguments, env=environment)
-    return done.returncode, done.stdout + done.stderr
-
-
 class ServicesTest(unittest.TestCase):
     def add(self, *options):
         """A service of a name of its own, and its settings."""
         name = f"shop-{uuid.uuid4().hex[:8]}"
-        self.addCleanup(run, "service", "remove", name, "--yes")
-        code, text = run("service", "add", name, *options, "--json")
+        self.addCleanup(broker.run, "service", "remove", name, "--yes")
+        code, text = broker.run("service", "add", name, *options, "--json")
         self.assertEqual(code, 0, text)
         return name, json.loads(text)
 
@@ -97,7 +87,7 @@ class UserTest(ServicesTest):
                 lambda channel: channel.basic_publish("countersign.events", "verification.started", b"{}"),
                 lambda channel: channel.basic_get("sms.dispatch")]:
             self.assert_refused(settings, attempt)
-        code, text = run("topology", "check")
+        code, text = broker.run("topology", "check")
         self.assertEqual(code, 0, text)
         self.assertIn(f"user {name} has the rights of service", text)
         found = broker.management(f"/api/users/{name}")
@@ -105,13 +95,13 @@ class UserTest(ServicesTest):
 
     def test_a_repetition_keeps_the_password_and_a_new_one_ends_the_old(self):
         name, settings = self.add()
-        code, text = run("service", "add", name, "--events", "--json")
+        code, text = broker.run("service", "add", name, "--events", "--json")
         self.assertEqual(code, 0, text)
         self.assertNotIn("password", json.loads(text))
         self.channel(settings).connection.close()
         with tempfile.TemporaryDirectory() as directory:
             file = pathlib.Path(directory) / "password"
-            code, text = run("service", "add", name, "--new-password", "--password-file", str(file), "--json")
+            code, text = broker.run("service", "add", name, "--new-password", "--password-file", str(file), "--json")
             self.assertEqual(code, 0, text)
             self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
             renewed = dict(settings, password=file.read_text().strip())
@@ -127,7 +117,7 @@ class UserTest(ServicesTest):
         sent = client.send("countersign.jobs", "sms.dispatch", {
             "to": new_number("+49176", 8), "text": "Hello 654321", "deadline": in_seconds(300)})
         self.assertEqual(client.wait(sent)[1]["outcome"], "accepted")
-        code, text = run("topology", "check")
+        code, text = broker.run("topology", "check")
         self.assertEqual(code, 0, text)
 
     def test_a_removal_ends_its_connections_and_takes_its_queue(self):
@@ -135,10 +125,10 @@ class UserTest(ServicesTest):
         self.bind(settings)
         self.start(Client.of(self, broker.url("service")))
         connected = self.channel(settings)
-        code, text = run("service", "remove", name)
+        code, text = broker.run("service", "remove", name)
         self.assertEqual(code, 1, text)
         self.assertIn("add --yes", text)
-        code, text = run("service", "remove", name, "--yes")
+        code, text = broker.run("service", "remove", name, "--yes")
         self.assertEqual(code, 0, text)
 
         def is_closed():
@@ -151,7 +141,7 @@ class UserTest(ServicesTest):
         eventually("its connection has ended", is_closed)
         self.assertNotIn(settings["eventQueue"], [one["name"] for one in broker.management("/api/queues/%2F")])
         self.assertNotIn(name, [one["name"] for one in broker.management("/api/users")])
-        code, text = run("topology", "check")
+        code, text = broker.run("topology", "check")
         self.assertEqual(code, 0, text)
 
     def test_a_user_of_another_virtual_host_too_stays_there(self):
@@ -163,15 +153,15 @@ class UserTest(ServicesTest):
         self.addCleanup(broker.management, f"/api/vhosts/{other}", "DELETE")
         broker.management(rights, "PUT", {"configure": "", "write": "", "read": ".*"})
         before = broker.management(f"/api/users/{name}")["password_hash"]
-        code, text = run("service", "remove", name)
+        code, text = broker.run("service", "remove", name)
         self.assertEqual(code, 1, text)
         self.assertIn(f"the user stays for {other}", text)
-        code, text = run("service", "remove", name, "--yes")
+        code, text = broker.run("service", "remove", name, "--yes")
         self.assertEqual(code, 0, text)
         self.assertEqual([one["vhost"] for one in broker.management(f"/api/users/{name}/permissions")], [other])
         self.assertNotIn(f"countersign.events.{name}", [one["name"] for one in broker.management("/api/queues/%2F")])
         for options in [[], ["--new-password"]]:
-            code, text = run("service", "add", name, *options)
+            code, text = broker.run("service", "add", name, *options)
             self.assertEqual(code, 1, text)
             self.assertIn(f"has rights in {other} and none in", text)
         self.assertEqual(broker.management(f"/api/users/{name}")["password_hash"], before)
@@ -179,7 +169,7 @@ class UserTest(ServicesTest):
     def test_who_may_not_make_users_gets_the_commands(self):
         name = f"shop-{uuid.uuid4().hex[:8]}"
         self.addCleanup(broker.management, f"/api/queues/%2F/countersign.events.{name}", "DELETE")
-        code, text = run("service", "add", name, "--events", administrator=False)
+        code, text = broker.run("service", "add", name, "--events", administrator=False)
         self.assertEqual(code, 77, text)
         self.assertIn(f"rabbitmqctl add_user {name} PASSWORD", text)
         self.assertNotIn(name, [one["name"] for one in broker.management("/api/users")])
@@ -218,14 +208,14 @@ class FullTest(ServicesTest):
 class RecordTest(ServicesTest):
     def test_acts_on_services_and_the_topology_are_in_the_record(self):
         name, settings = self.add("--events")
-        code, text = run("service", "remove", name, "--yes")
+        code, text = broker.run("service", "remove", name, "--yes")
         self.assertEqual(code, 0, text)
         policy = "/api/policies/%2F/countersign.lock"
         broker.management(policy, "DELETE")
-        code, text = run("topology", "apply", "--without-users")
+        code, text = broker.run("topology", "apply", "--without-users")
         self.assertEqual(code, 0, text)
         self.assertNotIn("not noted", text)
-        code, text = run("audit", "--limit", "20", "--json")
+        code, text = broker.run("audit", "--limit", "20", "--json")
         self.assertEqual(code, 0, text)
         self.assertNotIn(settings["password"], text)
         acts = [(one["by"], one["act"], one.get("subject")) for one in json.loads(text)["acts"]]

@@ -12,8 +12,7 @@ import uuid
 
 import pika
 
-import stack
-from countersign_client import REPLY_TO, Client
+from countersign_client import Burst, ClientTest
 from process import CONFIGURATIONS, Process
 from samples import in_seconds
 from waiting import eventually
@@ -36,14 +35,12 @@ lanes: [{{
 
 
 @unittest.skipUnless(smpp34, "the Python package smpp34 is not installed")
-class SMPPTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        stack.stop_for_class(cls, *WORKERS)
+class SMPPTest(ClientTest):
+    without = WORKERS
 
     def setUp(self):
+        super().setUp()
         self.smsc = self.server()
-        self.client = Client.of(self)
 
     def server(self, **options):
         server = smsc.SMSC(**options)
@@ -72,19 +69,12 @@ class SMPPTest(unittest.TestCase):
 
     def in_bulk(self, jobs):
         """Enqueues jobs without waiting for a confirm each, which would not fill a window: the results and the seconds."""
-        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
-        self.addCleanup(connection.close)
-        channel = connection.channel()
-        results = []
-        channel.basic_consume(REPLY_TO, lambda *message: results.append(json.loads(message[3])), auto_ack=True)
+        burst = Burst(self)
         begun = time.monotonic()
         for job in jobs:
-            channel.basic_publish("countersign.jobs", "sms.dispatch", json.dumps(job), pika.BasicProperties(
-                type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=str(uuid.uuid4()),
-                correlation_id="bulk", reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
-        while len(results) < len(jobs) and time.monotonic() < begun + 280:
-            connection.process_data_events(time_limit=0.2)
-        return results, time.monotonic() - begun
+            burst.send(job)
+        burst.wait(lambda: len(burst.results) >= len(jobs), 280)
+        return burst.results, time.monotonic() - begun
 
     def results(self, ids, timeout=120):
         return [self.client.wait(one, timeout)[1] for one in ids]

@@ -131,22 +131,13 @@ class PatienceTest(unittest.TestCase):
                 self.waits(running, *words)
 
     def test_no_broker(self):
-        def spoil(running):
-            running.replace(r"@127\.0\.0\.1:\d+/", f"@127.0.0.1:{process.free_port()}/")
-
-        self.each(spoil, "the broker cannot be reached; trying again", "start the broker")
+        self.each(lambda running: running.replace(r"@127\.0\.0\.1:\d+/", f"@127.0.0.1:{process.free_port()}/"),
+                  "the broker cannot be reached; trying again", "start the broker")
 
     def test_wrong_password(self):
-        def spoil(running):
-            password = running.file.parent / "password"
-            password.write_text("wrong\n")
-            password.chmod(0o600)
-            running.replace(r'passwordFile: "[^"]+"', f'passwordFile: "{password}"')
-
-        self.each(spoil, "the broker refuses the user or the password; trying again", "broker.passwordFile")
+        self.each(lambda running: running.use_password("wrong\n"),
+                  "the broker refuses the user or the password; trying again", "broker.passwordFile")
 
     def test_missing_topology(self):
-        def spoil(running):
-            running.replace(r"(@127\.0\.0\.1:\d+/)", rf"\g<1>{VHOST}")
-
-        self.each(spoil, "something is missing on the broker; trying again", "countersign topology apply")
+        self.each(lambda running: running.replace(r"(@127\.0\.0\.1:\d+/)", rf"\g<1>{VHOST}"),
+                  "something is missing on the broker; trying again", "countersign topology apply")

@@ -2,12 +2,11 @@
 
 import json
 import os
-import unittest
 import uuid
 
 import process
 import simulator
-from countersign_client import Client
+from countersign_client import Client, ClientTest
 from gateway_client import Web
 from samples import new_number, wrong
 from waiting import eventually
@@ -17,10 +16,7 @@ FICTIONAL = {"+16505553434": "654321", "+16505554567": "123456"}
 MAX_CHECKS = 5
 
 
-class VerificationTest(unittest.TestCase):
-    def setUp(self):
-        self.client = Client.of(self)
-
+class VerificationTest(ClientTest):
     def start(self, number, **fields):
         return self.client.command("verification.start", {"phoneNumber": number, "app": APP, **fields})
 
@@ -156,11 +152,11 @@ class VerificationTest(unittest.TestCase):
         self.assertEqual(status["state"], "canceled")
 
 
-class FindTest(unittest.TestCase):
+class FindTest(ClientTest):
     """Support looks up a number: what an operator learns of it, and that nobody else does."""
 
     def setUp(self):
-        self.client = Client.of(self)
+        super().setUp()
         self.operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
         self.number = new_number("+49160")
 

@@ -244,7 +244,3 @@ class RateTest(WebhookTest):
         self.await_all(self.receiver, subjects, self.ROUNDS)
         count, delivered = self.SUBJECTS * self.ROUNDS, time.monotonic() - begun
         print(f"{count / published:.0f} events a second published, {count / delivered:.0f} delivered")
-
-
-if __name__ == "__main__":
-    unittest.main()
