@@ -223,8 +223,7 @@ class DeletionTest(Assertions, unittest.TestCase):
         eventually("the erasures", self.erased, ERASED_SECONDS)
         for number, user in users:
             self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
-            for of in ["coordinator", "accounts", *WORKERS]:
-                self.assertFalse(holds(of, number), of)
+            self.require_erased(number)
 
     def user_of_the_page(self):
         """A user with a number whose identity of Apple left a token: with the page's code."""

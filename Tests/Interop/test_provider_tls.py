@@ -4,6 +4,7 @@ import collections
 import os
 import pathlib
 
+import simulator
 from countersign_client import Burst, ClientTest
 from process import Process
 from samples import in_seconds, new_number
@@ -22,6 +23,10 @@ lanes: [{{
 
 class ProviderTLSTest(ClientTest):
     without = WORKERS
+
+    def setUp(self):
+        # No client: the broker would close the connection of one that waits for minutes.
+        self.addCleanup(simulator.clear_faults)
 
     def worker(self):
         """A worker whose only lane leads over TLS to the simulator, with all authorities of the system beside the stack's."""

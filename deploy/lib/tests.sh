@@ -145,7 +145,7 @@ tests_keep_swift() {
 tests_run_all_swift() {
   local broker
   # Nothing is built, so neither run needs the package's lock.
-  tests_run_swift "broker${1:-}" --filter AMQPIntegrationTests --ignore-lock &
+  tests_run_swift "broker${1:-}" --filter AMQPIntegrationTests --ignore-lock 9>&- &
   broker=$!
   tests_run_swift "unit${1:-}" --skip AMQPIntegrationTests --ignore-lock
   wait "$broker"

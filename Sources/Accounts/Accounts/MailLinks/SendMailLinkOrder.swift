@@ -153,9 +153,7 @@ struct SendMailLinkOrder: KeyedOrder {
       return CommandAnswer(error)
     case .nothing:
       try limits.count(in: &set)
-      // The same work as for a mail, to no effect: time must not tell which addresses have an account.
-      var unsent = set
-      _ = try finish(content(for: nil, to), to: to, envelope, in: &unsent)
+      try workUnsent(to, envelope, in: &set)
       return try CommandAnswer(MailLinkSent(email: to))
     case .account(let content, let account):
       try limits.count(in: &set)
@@ -165,6 +163,26 @@ struct SendMailLinkOrder: KeyedOrder {
           cause: envelope, in: &set)
       }
       return try finish(content, to: to, envelope, in: &set)
+    }
+  }
+
+  /// End of the work for a mail that is not sent.
+  private enum Unsent: Error {
+    case made
+    case failed(StoreError)
+  }
+
+  /// Does the same work as for a mail, to no effect: time must not tell which addresses have an account.
+  private func workUnsent(_ to: String, _ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    do throws(Unsent) {
+      try set.attempt { (set: inout WorkingSet) throws(Unsent) in
+        do throws(StoreError) { _ = try finish(content(for: nil, to), to: to, envelope, in: &set) } catch {
+          throw .failed(error)
+        }
+        throw .made
+      }
+    } catch {
+      if case .failed(let error) = error { throw error }
     }
   }
 

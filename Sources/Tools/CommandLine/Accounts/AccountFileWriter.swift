@@ -39,9 +39,11 @@ struct AccountFileWriter {
     isFirst = size == 0
     var (opened, named) = (stat(), stat())
     // An export that ended between the two calls has given the file its own name.
-    guard flock(number, LOCK_EX | LOCK_NB) == 0, fstat(number, &opened) == 0, lstat(path, &named) == 0,
-      opened.st_ino == named.st_ino
-    else { throw CommandLineError(.unavailable, "another export writes \(path): wait for its end") }
+    let isLocked = flock(number, LOCK_EX | LOCK_NB) == 0
+    guard isLocked || errno == EWOULDBLOCK, fstat(number, &opened) == 0 else { throw Self.unwritable(path) }
+    guard isLocked, lstat(path, &named) == 0, opened.st_ino == named.st_ino else {
+      throw CommandLineError(.unavailable, "another export writes \(path): wait for its end")
+    }
     guard opened.st_size >= size, opened.st_uid == geteuid(), opened.st_mode & 0o077 == 0 else {
       throw CommandLineError(.badInput, "\(path) is not as an export left it: remove it, start without --resume")
     }

@@ -44,7 +44,7 @@ struct ImportState: Codable, Equatable {
     else {
       throw CommandLineError(
         .badInput,
-        "\(path) is of another project or was without --keep-existing where this one has it, or \(file) has changed since: "
+        "\(path) is of another project or another choice of --keep-existing, or \(file) has changed since: "
           + "--restart begins with the first row")
     }
     self = left

@@ -58,8 +58,8 @@ extension AccountCommand {
       _ report: (String) -> Void
     ) async throws(CommandLineError) -> ExportState {
       let temporary = ExportState.temporary(of: file)
-      if begun.users == 0 { unlink(ExportState.path(of: file)) }
       var writer = try AccountFileWriter(path: temporary, format: format, behind: begun.size)
+      if begun.users == 0 { unlink(ExportState.path(of: file)) }
       var (state, last) = (begun, ContinuousClock.now)
       repeat {
         let page: AccountListing.Page
@@ -79,8 +79,11 @@ extension AccountCommand {
         }
       } while state.next != nil
       try writer.finish()
-      guard rename(temporary, file) == 0 else { throw NewFile.failure(file) }
-      unlink(ExportState.path(of: file))
+      // The writer keeps other exports away until the file has its name.
+      try withExtendedLifetime(writer) { () throws(CommandLineError) in
+        unlink(ExportState.path(of: file))
+        guard rename(temporary, file) == 0 else { throw NewFile.failure(file) }
+      }
       return state
     }
 
