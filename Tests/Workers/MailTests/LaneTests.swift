@@ -121,7 +121,7 @@ import Testing
     #expect(
       lines.filter { !$0.hasSuffix(" 0") }
         == [#"countersign_mail_replies_downgraded_total{lane="a",reason="SENDER_NOT_AUTHENTICATED"} 2"#])
-    // What has not come yet stands at 0, so that an alert sees the first.
+    // Each stands at 0 before its first event, which an alert sees then.
     #expect(
       lines.contains(#"countersign_mail_replies_downgraded_total{lane="b",reason="SENDER_NOT_AUTHENTICATED"} 0"#))
   }
