@@ -84,21 +84,3 @@ struct PageFrame: Sendable {
   /// Text that has a direction of its own and stands where the page's language begins its lines.
   func address(_ text: String) -> String { "<p><bdi>\(HTML.escape(text))</bdi></p>\n" }
 }
-
-enum HTML {
-  /// A text for content and for attributes in double quotes.
-  static func escape(_ text: String) -> String {
-    var escaped = ""
-    for character in text.unicodeScalars {
-      switch character {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "'": escaped += "&#39;"
-      default: escaped.unicodeScalars.append(character)
-      }
-    }
-    return escaped
-  }
-}

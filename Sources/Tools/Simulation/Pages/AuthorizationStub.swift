@@ -99,6 +99,6 @@ struct AuthorizationStub<Profile: PageProfile>: ProviderStub {
   /// A page for people: where the request cannot be trusted, it leads back nowhere.
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
     PageAnswer.html(
-      status: error.status, "<h1>\(PageAnswer.escape(error.code))</h1><p>\(PageAnswer.escape(error.text))</p>")
+      status: error.status, "<h1>\(HTML.escape(error.code))</h1><p>\(HTML.escape(error.text))</p>")
   }
 }

@@ -19,11 +19,13 @@ enum PageAnswer {
 
   /// Form post response mode (https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html).
   private static func page(_ fields: [(name: String, value: String)], _ address: String) -> HTTPServerResponse {
-    let inputs = fields.map { #"<input type="hidden" name="\#(escape($0.name))" value="\#(escape($0.value))">"# }
+    let inputs = fields.map {
+      #"<input type="hidden" name="\#(HTML.escape($0.name))" value="\#(HTML.escape($0.value))">"#
+    }
     return html(
       status: 200,
       """
-      <form method="post" action="\(escape(address))">\(inputs.joined())</form>
+      <form method="post" action="\(HTML.escape(address))">\(inputs.joined())</form>
       <script>document.forms[0].submit()</script>
       """)
   }
@@ -32,17 +34,5 @@ enum PageAnswer {
     HTTPServerResponse(
       status: status, headers: ["Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store"],
       body: Array("<!doctype html><title>Simulated provider</title>\(body)\n".utf8))
-  }
-
-  static func escape(_ text: String) -> String {
-    text.reduce(into: "") { escaped, character in
-      switch character {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      default: escaped.append(character)
-      }
-    }
   }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import JobEngine
 
 /// Styles are attributes of the elements, because many mail clients drop style sheets.
@@ -27,7 +28,7 @@ struct HTMLLayout: Sendable {
 
   func document(title: String, language: String, isRightToLeft: Bool, content: String) -> String {
     let values = [
-      "language": language, "direction": isRightToLeft ? "rtl" : "ltr", "title": Self.escaped(title),
+      "language": language, "direction": isRightToLeft ? "rtl" : "ltr", "title": HTML.escape(title),
       "content": content,
     ]
     var text = ""
@@ -59,26 +60,11 @@ struct HTMLLayout: Sendable {
   }
 
   static func button(_ label: String, link: String) -> String {
-    let address = escaped(link)
+    let address = HTML.escape(link)
     return
       #"<p style="margin:0 0 16px"><a href="\#(address)" style="display:inline-block;padding:12px 24px;border-radius:8px;"#
       + #"background:#1f2937;color:#ffffff;text-decoration:none;font-weight:600">\#(label)</a></p>"#
       + "\n"
       + #"<p style="margin:0 0 16px;font-size:13px;line-height:1.5;color:#6b7280;word-break:break-all" dir="ltr">\#(address)</p>"#
-  }
-
-  static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      case "'": result += "&#39;"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
   }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import JobEngine
 
 struct MailTemplate: Sendable {
@@ -112,7 +113,7 @@ struct MailTemplate: Sendable {
   }
 
   private func html(_ block: Block, _ values: [TemplateVariable: String]) -> String {
-    let text = block.text.filled(with: values) { "<bdi>\(HTMLLayout.escaped($0))</bdi>" }
+    let text = block.text.filled(with: values) { "<bdi>\(HTML.escape($0))</bdi>" }
     return switch block.kind {
     case .text: HTMLLayout.paragraph(text)
     case .code: HTMLLayout.code(text)
