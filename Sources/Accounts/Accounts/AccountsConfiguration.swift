@@ -56,7 +56,12 @@ public struct AccountsConfiguration: ProcessConfiguration {
 
   private static func secrets(_ section: ConfigurationSection, _ keys: KeyRing?) -> AccountParts.Secrets? {
     let hashes = hashes(section)
-    let tokenKeys = tokenKeys(section)
+    let tokenKeys = section.keyRing(
+      "tokenKeysFile",
+      section.requiredSecretFile(
+        "tokenKeysFile",
+        "The keys of refresh tokens and of the stored signing keys, a JWK set: the first makes new ones, all are accepted."
+      ))
     let sealingKeys = sealingKeys(section)
     guard let hashes, let tokenKeys, let sealingKeys, let keys else { return nil }
     return AccountParts.Secrets(hashes: hashes, keys: keys, tokenKeys: tokenKeys, sealingKeys: sealingKeys)
@@ -81,21 +86,6 @@ public struct AccountsConfiguration: ProcessConfiguration {
         key, "has less than \(AccountHashes.minimumLength) bytes: make one with 'openssl rand -base64 32'")
     }
     return hashes
-  }
-
-  private static func tokenKeys(_ section: ConfigurationSection) -> KeyRing? {
-    let text = section.requiredSecretFile(
-      "tokenKeysFile",
-      "The keys of refresh tokens and of the stored signing keys, a JWK set: the first makes new ones, all are accepted."
-    ).reveal()
-    guard !text.isEmpty else { return nil }
-    do {
-      return try KeyRing(jwkSet: Array(text.utf8))
-    } catch {
-      section.problem(
-        "tokenKeysFile", "holds no usable keys: \(error.message); make some with: countersign keys generate")
-      return nil
-    }
   }
 
   private static func sealingKeys(_ section: ConfigurationSection) -> PrivateSealingKeys? {

@@ -35,11 +35,7 @@ public struct ProviderTables: Sendable {
     let directory = Self.directory(section, files: sources.map(\.fileName))
     var tables: [Source: ProviderTable] = [:]
     for source in sources where tables[source] == nil {
-      do {
-        tables[source] = try source.read(directory: directory)
-      } catch {
-        section.problem("providersDirectory", error.message)
-      }
+      tables[source] = section.read("providersDirectory", try source.read(directory: directory))
     }
     self.tables = tables
   }

@@ -69,12 +69,18 @@ public struct CommonConfiguration: Sendable {
         "is true without keysFile, so nothing could be opened")
       return nil
     }
-    do {
-      var keys = try KeyRing(jwkSet: Array(text.reveal().utf8))
-      keys.requiresSealing = requireSealed
-      return keys
-    } catch {
-      section.problem("keysFile", "holds no usable keys: \(error.message); make some with: countersign keys generate")
+    var keys = section.keyRing("keysFile", text)
+    keys?.requiresSealing = requireSealed
+    return keys
+  }
+}
+
+extension ConfigurationSection {
+  /// The keys of a JWK set. `nil` for an empty text, which its reader reports, and with a problem.
+  public func keyRing(_ key: String, _ text: Secret) -> KeyRing? {
+    if text.isEmpty { return nil }
+    do { return try KeyRing(jwkSet: Array(text.reveal().utf8)) } catch {
+      problem(key, "holds no usable keys: \(error.message); make some with: countersign keys generate")
       return nil
     }
   }

@@ -27,7 +27,11 @@ public struct WebhookWorkerConfiguration: ProcessConfiguration {
     common = CommonConfiguration(section, defaultHTTPPort: 8087)
     database = DatabaseSettings(
       section.section("database"), of: "webhook-worker", defaultPath: "/var/lib/countersign/webhooks.sqlite")
-    keys = Self.keys(section)
+    keys = section.keyRing(
+      Self.keysFile,
+      section.requiredSecretFile(
+        Self.keysFile,
+        "The keys that the secrets of webhooks are sealed under, a JWK set: the first seals, all open."))
     rules = WebhookRules(section.section("webhooks"))
     operators = Set(
       section.strings(
@@ -38,20 +42,6 @@ public struct WebhookWorkerConfiguration: ProcessConfiguration {
     maintenanceInterval = section.seconds(
       "maintenanceSeconds", default: .seconds(1), in: .milliseconds(100)...(.seconds(60)),
       "How often what is left over or old is looked for.")
-  }
-
-  private static func keys(_ section: ConfigurationSection) -> KeyRing? {
-    let text = section.requiredSecretFile(
-      keysFile, "The keys that the secrets of webhooks are sealed under, a JWK set: the first seals, all open."
-    ).reveal()
-    guard !text.isEmpty else { return nil }
-    do {
-      return try KeyRing(jwkSet: Array(text.utf8))
-    } catch {
-      section.problem(
-        keysFile, "holds no usable keys: \(error.message); make some with: countersign keys generate")
-      return nil
-    }
   }
 
   var engine: EngineRules {

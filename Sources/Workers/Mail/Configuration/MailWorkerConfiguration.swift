@@ -56,15 +56,9 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     return sections.map(SenderSettings.init)
   }
 
-  /// Reads the table with the configuration, so that `--check` finds its problems, which are reported to the section.
   private static func table(_ section: ConfigurationSection) -> ReplyTable? {
     let directory = ProviderTables.directory(section, files: [ReplyTable.file])
-    do throws(WorkerError) {
-      return try ReplyTable(file: "\(directory)/\(ReplyTable.file)")
-    } catch {
-      section.problem("providersDirectory", error.message)
-      return nil
-    }
+    return section.read("providersDirectory", try ReplyTable(file: "\(directory)/\(ReplyTable.file)"))
   }
 
   private static func lanes(_ section: ConfigurationSection) -> [LaneSettings<SMTPProvider>] {
@@ -93,11 +87,6 @@ public struct MailTemplateSettings: Sendable {
       "defaultLanguage", default: "en", "The language for recipients whose own has no file.")
     appName = section.optionalString("appName", "The app name for jobs without variables.appName.")
     if let appName, let problem = MailVariables.appName(appName) { section.problem("appName", problem) }
-    do {
-      templates = try MailTemplates(directory: directory, defaultLanguage: language)
-    } catch {
-      section.problem("directory", error.message)
-      templates = nil
-    }
+    templates = section.read("directory", try MailTemplates(directory: directory, defaultLanguage: language))
   }
 }

@@ -78,17 +78,10 @@ struct SMSWorkerConfiguration: ProcessConfiguration {
     }
   }
 
-  /// Reads the table together with the configuration, so that `--check` finds its problems, but only if a lane uses it.
   private static func transliteration(_ section: ConfigurationSection, isUsed: Bool) -> Transliteration? {
     let path = section.path(
       "transliterationTable", default: "transliteration.json5",
       "The table of characters that lanes with transliterate may replace.")
-    guard isUsed else { return nil }
-    do {
-      return try Transliteration(file: path)
-    } catch {
-      section.problem("transliterationTable", error.message)
-      return nil
-    }
+    return isUsed ? section.read("transliterationTable", try Transliteration(file: path)) : nil
   }
 }

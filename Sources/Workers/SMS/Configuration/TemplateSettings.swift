@@ -18,19 +18,10 @@ struct TemplateSettings: Sendable {
     defaultLanguage = section.string(
       "defaultLanguage", default: "en", "The language for jobs whose own has no file.")
     appName = section.optionalString("appName", "The name for jobs without variables.appName.")
-    templates = Self.read(directory, defaultLanguage, section)
+    templates = section.read(
+      "directory", try SMSTemplates(directory: directory, defaultLanguage: defaultLanguage))
     if let appName, let problem = SMSVariables.appName(appName) {
       section.problem("appName", problem)
-    }
-  }
-
-  /// Reads the templates together with the configuration, so that `--check` finds their problems.
-  private static func read(_ directory: String, _ language: String, _ section: ConfigurationSection) -> SMSTemplates? {
-    do {
-      return try SMSTemplates(directory: directory, defaultLanguage: language)
-    } catch {
-      section.problem("directory", error.message)
-      return nil
     }
   }
 }

@@ -35,12 +35,6 @@ struct WebhookProvider: SMSProvider {
   private static func signer(_ section: ConfigurationSection) -> WebhookSigner? {
     let secrets = section.requiredSecretFile(
       "secretFile", "One to four secrets whsec_…, one a line; each of them signs.")
-    guard !secrets.isEmpty else { return nil }
-    do {
-      return try WebhookSigner(secrets)
-    } catch {
-      section.problem("secretFile", error.message)
-      return nil
-    }
+    return secrets.isEmpty ? nil : section.read("secretFile", try WebhookSigner(secrets))
   }
 }
