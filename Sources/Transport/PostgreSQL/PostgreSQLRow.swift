@@ -43,9 +43,6 @@ public struct PostgreSQLRow: Sendable {
     try value(column) { value, type in BinaryFormat.integer(value, type: type).map(Int.init) }
   }
 
-  /// Like ``bool(_:)``, or nil for NULL.
-  public func optionalBool(_ column: Int) throws(StoreError) -> Bool? { try optionalInt(column).map { $0 != 0 } }
-
   /// Like ``text(_:)``, or nil for NULL.
   public func optionalText(_ column: Int) throws(StoreError) -> String? {
     try value(column) { value, type in BinaryFormat.text(value, type: type) }

@@ -6,7 +6,6 @@ public final class PostgreSQLSession {
   private let isTransaction: Bool
   private let roundTripsBefore: Int
   private var hasBegun = false
-  private var isRollingBack = false
   private var isOver = false
   /// Error of an earlier run, after which the transaction cannot go on.
   private var failure: StoreError?
@@ -77,11 +76,6 @@ public final class PostgreSQLSession {
     try attempt { () throws(StoreError) in try self.link.encrypted(password: password, of: role) }
   }
 
-  /// Has the transaction rolled back when the body returns. That counts as its success, and its result is returned.
-  public func rollBack() {
-    isRollingBack = true
-  }
-
   /// Has the connection replaced when the body returns: the next body meets a new
   /// ``PostgreSQLStatus/generation``. What the body did outside of a transaction stands.
   public func replace() {
@@ -113,15 +107,15 @@ public final class PostgreSQLSession {
       if let failure, succeeded { throw failure }
       return
     }
-    guard succeeded, failure == nil, !isRollingBack else {
-      try rollBackNow()
+    guard succeeded, failure == nil else {
+      try rollBack()
       if let failure, succeeded { throw failure }
       return
     }
     try commit()
   }
 
-  private func rollBackNow() throws(StoreError) {
+  private func rollBack() throws(StoreError) {
     do throws(StoreError) {
       _ = try link.control("ROLLBACK")
     } catch {

@@ -17,7 +17,7 @@ import Testing
       let byteArrays = try await echo(Self.byteArrays.map { .init($0) }, "bytea", on: connection)
       #expect(try byteArrays.map { try $0[0].optionalBytes(0) } == Self.byteArrays)
       let truths = try await echo(bools.map { .init($0) }, "boolean", on: connection)
-      #expect(try truths.map { try $0[0].optionalBool(0) } == bools)
+      #expect(try truths.map { try $0[0].optionalInt(0) } == bools.map { $0.map { $0 ? 1 : 0 } })
     }
   }
 

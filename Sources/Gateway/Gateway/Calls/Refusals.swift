@@ -97,7 +97,6 @@ extension ProtocolError {
     "QUOTA_EXCEEDED": "Exceeded quota.",
     "TOO_MANY_ATTEMPTS_TRY_LATER": "Too many attempts. Please try again later.",
     "OPERATION_NOT_ALLOWED": notAllowed,
-    "ADMIN_ONLY_OPERATION": nil,
     // Proof.
     "MISSING_CLIENT_IDENTIFIER": nil,
     "MISSING_APP_CREDENTIAL": nil,
