@@ -9,6 +9,8 @@ public actor AdminConnection {
   /// Heartbeats are at least 1 s apart.
   private static let heartbeatInterval: DispatchTimeInterval = .milliseconds(250)
 
+  /// User that logs in.
+  public nonisolated let user: String
   private nonisolated let executor: SerialQueueExecutor
   private let options: ConnectionOptions
   private var link: AMQPLink?
@@ -20,7 +22,8 @@ public actor AdminConnection {
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private init(options: ConnectionOptions) {
+  private init(user: String, options: ConnectionOptions) {
+    self.user = user
     executor = SerialQueueExecutor(label: "amqp.\(options.name)")
     self.options = options
   }
@@ -31,7 +34,7 @@ public actor AdminConnection {
   public static func open(
     endpoint: BrokerEndpoint, options: ConnectionOptions
   ) async throws(AMQPError) -> AdminConnection {
-    let connection = AdminConnection(options: options)
+    let connection = AdminConnection(user: endpoint.username, options: options)
     try await connection.connect(endpoint)
     return connection
   }

@@ -34,7 +34,7 @@ final class FakeDeadQueue: DeadQueue {
   var left: [String?] { contents.withLock { ($0.taken + $0.waiting).map(\.message.messageID) } }
   var published: [Publication] { contents.withLock { $0.published } }
 
-  func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
+  func get(_ queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)? {
     if let count = others[queue] { return (Delivery(message: Message()), count - 1) }
     guard queue == self.queue else { return nil }
     return contents.withLock {
@@ -46,7 +46,7 @@ final class FakeDeadQueue: DeadQueue {
   }
 
   /// Tags of made deliveries are all the same, so the one that was taken last is meant.
-  func remove(_ tag: DeliveryTag) async throws(AMQPError) { contents.withLock { _ = $0.taken.popLast() } }
+  func ack(_ tag: DeliveryTag) async throws(AMQPError) { contents.withLock { _ = $0.taken.popLast() } }
 
   func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome {
     try publication.check(maxBodyBytes: 4 << 20)

@@ -25,7 +25,7 @@ struct DeadLetters {
   /// Takes one letter, with which the broker tells the number of the others.
   func count(queue: String) async throws(CommandLineError) -> Int {
     let taken = try await attempt { () throws(AMQPError) in
-      try await broker.take(from: Topology.Queues.dead(queue))
+      try await broker.get(Topology.Queues.dead(queue))
     }
     return taken.map { $0.remaining + 1 } ?? 0
   }
@@ -51,7 +51,7 @@ struct DeadLetters {
       if !isFirst { try await pause() }
       isFirst = false
       try await revive(letter, redriveID: redriveID)
-      try await attempt { () throws(AMQPError) in try await broker.remove(tag) }
+      try await attempt { () throws(AMQPError) in try await broker.ack(tag) }
       return true
     }
     outcome.worn = worn
@@ -69,7 +69,7 @@ struct DeadLetters {
 
   func drop(queue: String, filter: DeadLetterFilter, limit: Int) async throws(CommandLineError) -> Outcome {
     try await walk(queue: queue, filter: filter, limit: limit) { (_, tag) throws(CommandLineError) in
-      try await attempt { () throws(AMQPError) in try await broker.remove(tag) }
+      try await attempt { () throws(AMQPError) in try await broker.ack(tag) }
       return true
     }
   }
@@ -83,7 +83,7 @@ struct DeadLetters {
     var left = Int.max
     while left > 0, outcome.letters.count < limit, outcome.scanned < Self.maxScanned {
       let taken = try await attempt { () throws(AMQPError) in
-        try await broker.take(from: Topology.Queues.dead(queue))
+        try await broker.get(Topology.Queues.dead(queue))
       }
       guard let (delivery, remaining) = taken else { return outcome }
       left = min(left - 1, remaining)

@@ -33,11 +33,10 @@ struct LiveBackend: OperatorBackend {
   func withDeadQueue<Result: Sendable>(
     _ body: (any DeadQueue) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {
-    let endpoint = try configuration.operatorUser.endpoint()
-    let connection = try await open(endpoint)
+    let connection = try await open(try configuration.operatorUser.endpoint())
     let outcome: Result
     do {
-      outcome = try await body(AdminDeadQueue(connection: connection, user: endpoint.username))
+      outcome = try await body(connection)
     } catch {
       await Self.close(connection)
       throw error
