@@ -12,14 +12,7 @@ import ServiceRuntime
 #endif
 
 extension AccountCommand {
-  enum Export: OperatorCommand {
-    static let syntax = named(
-      "export", "Writes the users of a project to a file as Firebase's auth:import reads it.",
-      discussion: """
-        The file has the hashes of the passwords, and is readable to its owner alone. It takes the place of one of the same name when it is
-        complete. An export that was ended leaves FILE.new and FILE.export-state, with which --resume goes on.
-        """)
-
+  enum Export {
     struct Options: CommandOptions {
       let project: ProjectOption
       let format: AccountFileFormat?
@@ -36,7 +29,13 @@ extension AccountCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "export", "Writes the users of a project to a file as Firebase's auth:import reads it.",
+      discussion: """
+        The file has the hashes of the passwords, and is readable to its owner alone. It takes the place of one of the same name when it is
+        complete. An export that was ended leaves FILE.new and FILE.export-state, with which --resume goes on.
+        """, options: Options.self
+    ) { options, context in
       let (project, file) = (try options.project.id(), options.file)
       let format = try AccountFileFormat.of(file, given: options.format)
       var begun = ExportState(project: project, format: format.rawValue, omitsHashes: options.omitsHashes)

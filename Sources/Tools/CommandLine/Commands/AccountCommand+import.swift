@@ -4,15 +4,7 @@ import ServiceRuntime
 import Synchronization
 
 extension AccountCommand {
-  enum Import: OperatorCommand {
-    static let syntax = named(
-      "import", "Brings users in from a file as Firebase's auth:export writes it: IDs, hashes, identities, claims.",
-      discussion: """
-        A user of the same ID is replaced, password and all, unless --keep-existing is given. Rows that cannot be brought in are named,
-        and the others are. An import that was stopped goes on when it is started again: how far it has come is in FILE.import-state.
-        Exit code 1 if a row was refused.
-        """)
-
+  enum Import {
     struct Options: CommandOptions {
       let project: ProjectOption
       let format: AccountFileFormat?
@@ -32,7 +24,14 @@ extension AccountCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "import", "Brings users in from a file as Firebase's auth:export writes it: IDs, hashes, identities, claims.",
+      discussion: """
+        A user of the same ID is replaced, password and all, unless --keep-existing is given. Rows that cannot be brought in are named,
+        and the others are. An import that was stopped goes on when it is started again: how far it has come is in FILE.import-state.
+        Exit code 1 if a row was refused.
+        """, options: Options.self
+    ) { options, context in
       let (project, file) = (try options.project.id(), options.file)
       let format = try AccountFileFormat.of(file, given: options.format)
       let hash = try options.hash.parameters(context)

@@ -12,7 +12,7 @@ enum AccountCommand {
       """,
     options: ProjectOption.self,
     [
-      find, show, disable, enable, signOut, claims, delete, CommandEntry(Import.self), CommandEntry(Export.self),
+      find, show, disable, enable, signOut, claims, delete, Import.entry, Export.entry,
     ])
 
   /// A user of a project.

@@ -2,15 +2,8 @@ import CountersignEncoding
 import CountersignMessages
 import ServiceRuntime
 
-enum AppCommand: OperatorCommand {
-  static let group = CommandEntry("app", "Proves an app by push.", [CommandEntry(Self.self)])
-
-  static let syntax = named(
-    "verify", "Requests a receipt whose secret is pushed to a device, and shows the outcome of the push.",
-    discussion: """
-      The device gets the secret, which completes:
-        countersign verify start NUMBER --app APP --receipt RECEIPT --secret SECRET
-      """)
+enum AppCommand {
+  static let group = CommandEntry("app", "Proves an app by push.", [entry])
 
   struct Options: CommandOptions {
     let app, ip: String?
@@ -28,7 +21,13 @@ enum AppCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "verify", "Requests a receipt whose secret is pushed to a device, and shows the outcome of the push.",
+    discussion: """
+      The device gets the secret, which completes:
+        countersign verify start NUMBER --app APP --receipt RECEIPT --secret SECRET
+      """, options: Options.self
+  ) { options, context in
     let backend = try context.backend()
     let command = VerifyApp(
       app: options.app ?? "com.example.app", deviceToken: options.token, environment: options.environment,

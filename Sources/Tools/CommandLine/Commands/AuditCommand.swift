@@ -4,12 +4,10 @@ import CountersignTelemetry
 import ServiceRuntime
 
 /// Shows what administrators and operators have done: the record of accounts and that of the coordinator as one.
-enum AuditCommand: OperatorCommand {
+enum AuditCommand {
   /// Acts of one message.
   private static let pageSize = 200
   private static let maxActs = 10_000
-
-  static let syntax = named("audit", "Shows the acts of administrators and operators, the latest first.")
 
   struct Options: CommandOptions {
     let project: ProjectOption
@@ -40,7 +38,9 @@ enum AuditCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "audit", "Shows the acts of administrators and operators, the latest first.", options: Options.self
+  ) { options, context in
     let (backend, timeout) = (try context.backend(), context.timeout)
     var acts: [Act] = []
     if options.project.isGiven {

@@ -21,11 +21,11 @@ enum CountersignSyntax {
       """,
     options: GlobalOptions.self,
     [
-      VerifyCommand.group, AppCommand.group, CommandEntry(RevokeCommand.self), OperationCommand.group,
-      ConversionCommand.group, ForgetCommand.entry, CommandEntry(EnqueueCommand.self), MailCommand.group,
+      VerifyCommand.group, AppCommand.group, RevokeCommand.entry, OperationCommand.group,
+      ConversionCommand.group, ForgetCommand.entry, EnqueueCommand.entry, MailCommand.group,
       ProjectCommand.group, ProviderCommand.group, AccountCommand.group, ServiceAccountCommand.group,
-      WebhookCommand.group, CommandEntry(AuditCommand.self), TopologyCommand.group, ServiceCommand.group,
-      StoreCommand.group, JobsCommand.group, DeadCommand.group, KeysCommand.group, CommandEntry(DoctorCommand.self),
+      WebhookCommand.group, AuditCommand.entry, TopologyCommand.group, ServiceCommand.group,
+      StoreCommand.group, JobsCommand.group, DeadCommand.group, KeysCommand.group, DoctorCommand.entry,
       TemplatesCommand.group, SMSCommand.group, VersionCommand.entry,
     ])
 }

@@ -1,10 +1,7 @@
 import CountersignEncoding
 import ServiceRuntime
 
-enum DoctorCommand: OperatorCommand {
-  static let syntax = named(
-    "doctor", "Checks broker, rights, topology, processes, files and providers, with a hint for each problem.")
-
+enum DoctorCommand {
   struct Options: CommandOptions {
     let configDirectory, workerConfig: String?
     let subject: String?
@@ -18,7 +15,10 @@ enum DoctorCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "doctor", "Checks broker, rights, topology, processes, files and providers, with a hint for each problem.",
+    options: Options.self
+  ) { options, context in
     let backend = try context.backend()
     guard options.subject == nil else {
       let configuration = try backend.mailConfiguration(file: options.workerConfig)

@@ -3,14 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-enum EnqueueCommand: OperatorCommand {
-  static let syntax = named(
-    "enqueue", "Sends a job to its worker and waits for the result.",
-    discussion: """
-      Example:
-        echo '{"to": "+14155550123", "text": "Hello"}' | countersign enqueue sms.dispatch --deadline 2m
-      """)
-
+enum EnqueueCommand {
   struct Options: CommandOptions {
     let file: String?
     let deadline: Duration?
@@ -28,7 +21,13 @@ enum EnqueueCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "enqueue", "Sends a job to its worker and waits for the result.",
+    discussion: """
+      Example:
+        echo '{"to": "+14155550123", "text": "Hello"}' | countersign enqueue sms.dispatch --deadline 2m
+      """, options: Options.self
+  ) { options, context in
     let job = try prepare(options, context)
     let result = try await context.backend().enqueue(job, timeout: context.timeout)
     return JobResultText.output(result)

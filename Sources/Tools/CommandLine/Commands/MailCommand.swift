@@ -14,7 +14,7 @@ enum MailCommand {
       send, preview,
       CommandEntry(
         "suppressions", "Addresses that get no mail, because a server said that the recipient does not exist.",
-        [listSuppressions, liftSuppression, CommandEntry(CopySuppressions.self)]),
+        [listSuppressions, liftSuppression, CopySuppressions.entry]),
     ])
 
   struct WorkerOptions: CommandOptions {
@@ -218,14 +218,7 @@ extension MailCommand {
       json: .object(["lifted": .bool(wasListed)]), exitCode: wasListed ? .success : .failure)
   }
 
-  enum CopySuppressions: OperatorCommand {
-    static let syntax = named(
-      "copy", "Adds those of another file, for a move to PostgreSQL or from host to host.",
-      discussion: """
-        The list that gets them is the one of the mail-worker's configuration. Addresses that it has stay as they are, so it can be run
-        again at any time, also while workers use both lists.
-        """)
-
+  enum CopySuppressions {
     /// They are held in memory.
     static let maxAddresses = 1_000_000
 
@@ -239,7 +232,13 @@ extension MailCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "copy", "Adds those of another file, for a move to PostgreSQL or from host to host.",
+      discussion: """
+        The list that gets them is the one of the mail-worker's configuration. Addresses that it has stay as they are, so it can be run
+        again at any time, also while workers use both lists.
+        """, options: Options.self
+    ) { options, context in
       // To open it would make one.
       guard FileManager.default.fileExists(atPath: options.file) else {
         throw CommandLineError(.noInput, "\(options.file) does not exist: name a suppressions.path of a mail-worker")

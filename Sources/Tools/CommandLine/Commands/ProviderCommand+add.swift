@@ -5,14 +5,7 @@ import Projects
 import ServiceRuntime
 
 extension ProviderCommand {
-  enum Add: OperatorCommand {
-    static let syntax = named(
-      "add", "Adds an OpenID Connect provider, and prints its ID and the return address to enter there.",
-      discussion: """
-        The ID follows from the name: "Example Provider" is oidc.example-provider. A provider that is there already
-        stays as it is, unless --replace is given.
-        """)
-
+  enum Add {
     private enum Flow: String, CaseIterable {
       case code, idToken
     }
@@ -102,7 +95,13 @@ extension ProviderCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "add", "Adds an OpenID Connect provider, and prints its ID and the return address to enter there.",
+      discussion: """
+        The ID follows from the name: "Example Provider" is oidc.example-provider. A provider that is there already
+        stays as it is, unless --replace is given.
+        """, options: Options.self
+    ) { options, context in
       let (project, id, fields) = (try options.project.id(), try providerID(options.name), try options.fields())
       let (backend, address) = (try context.backend(), try options.pages.address(of: project, context))
       let reply = try await backend.withAccounts { accounts throws(CommandLineError) in

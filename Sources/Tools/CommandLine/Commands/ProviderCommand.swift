@@ -13,7 +13,7 @@ enum ProviderCommand {
       docs/identity-providers.md says what to enter at the provider.
       """,
     options: ProjectOption.self,
-    [CommandEntry(Add.self), list, check, remove])
+    [Add.entry, list, check, remove])
 
   /// Address that a provider leads back to: the page of the project's domain.
   struct ReturnOption: CommandOptions {

@@ -3,14 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-enum RevokeCommand: OperatorCommand {
-  static let syntax = named(
-    "revoke", "Revokes a token of Sign in with Apple, and notifies its owner by mail.",
-    discussion: """
-      Give one of --code, --refresh-token and --access-token; - is standard input, which no process list shows.
-      The same token twice is one operation.
-      """)
-
+enum RevokeCommand {
   struct Options: CommandOptions {
     let app: String?
     let code, refreshToken, accessToken: String?
@@ -32,7 +25,13 @@ enum RevokeCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "revoke", "Revokes a token of Sign in with Apple, and notifies its owner by mail.",
+    discussion: """
+      Give one of --code, --refresh-token and --access-token; - is standard input, which no process list shows.
+      The same token twice is one operation.
+      """, options: Options.self
+  ) { options, context in
     let backend = try context.backend()
     let command = StartRevocation(
       app: options.app ?? "com.example.app", clientID: options.clientID, token: try token(options, context),

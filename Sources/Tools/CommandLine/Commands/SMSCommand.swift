@@ -2,15 +2,8 @@ import JobEngine
 import SMS
 import ServiceRuntime
 
-enum SMSCommand: OperatorCommand {
-  static let group = CommandEntry("sms", "Previews the texts of short messages.", [CommandEntry(Self.self)])
-
-  static let syntax = named(
-    "preview", "Shows encoding, segments and cost class of a text, or of a template in a language.",
-    discussion: """
-      The cost class is single for one segment; avoidable for several, at least one of which a setting of the lane would
-      save; several otherwise. Each segment is billed.
-      """)
+enum SMSCommand {
+  static let group = CommandEntry("sms", "Previews the texts of short messages.", [entry])
 
   struct Options: CommandOptions {
     let template, language, templates: String?
@@ -35,7 +28,13 @@ enum SMSCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "preview", "Shows encoding, segments and cost class of a text, or of a template in a language.",
+    discussion: """
+      The cost class is single for one segment; avoidable for several, at least one of which a setting of the lane would
+      save; several otherwise. Each segment is billed.
+      """, options: Options.self
+  ) { options, context in
     let preview = SMSPreview(try text(options, context), try transliteration(options.transliteration))
     return CommandOutput(text: preview.lines, json: preview.json)
   }

@@ -1,14 +1,7 @@
 import ServiceRuntime
 
 extension ServiceCommand {
-  enum Add: OperatorCommand {
-    static let syntax = named(
-      "add", "Makes the broker's user of a service, with its rights and limits, and prints its password once.",
-      discussion: """
-        Repeating it completes what is missing, and leaves the password as it is. With --events, events wait in a queue while
-        the service is away; without, a queue of its own is deleted after 10 minutes without a consumer, with its events.
-        """)
-
+  enum Add {
     struct Options: CommandOptions {
       let events, sender, newPassword: Bool
       let passwordFile: String?
@@ -32,7 +25,13 @@ extension ServiceCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "add", "Makes the broker's user of a service, with its rights and limits, and prints its password once.",
+      discussion: """
+        Repeating it completes what is missing, and leaves the password as it is. With --events, events wait in a queue while
+        the service is away; without, a queue of its own is deleted after 10 minutes without a consumer, with its events.
+        """, options: Options.self
+    ) { options, context in
       try requireOwn(options.name)
       let backend = try context.backend()
       let url = try backend.brokerURL(of: options.name)

@@ -10,7 +10,7 @@ enum ServiceCommand {
       RabbitMQ lets administrators alone make users: give one with --management https://ADMINISTRATOR@HOST:15671. With
       another user, add prints the commands of rabbitmqctl instead, and exits with 77.
       """,
-    [CommandEntry(Add.self), list, CommandEntry(Remove.self)])
+    [Add.entry, list, Remove.entry])
 
   /// Throws unless a name may be that of a service's own user.
   static func requireOwn(_ name: String) throws(CommandLineError) {
@@ -64,10 +64,7 @@ extension ServiceCommand {
 // MARK: - Remove
 
 extension ServiceCommand {
-  enum Remove: OperatorCommand {
-    static let syntax = named(
-      "remove", "Removes the user of a service, and the queue of its events with all that wait there.")
-
+  enum Remove {
     struct Options: CommandOptions {
       let yes: Bool
       let name: String
@@ -99,7 +96,10 @@ extension ServiceCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "remove", "Removes the user of a service, and the queue of its events with all that wait there.",
+      options: Options.self
+    ) { options, context in
       try requireOwn(options.name)
       return try await context.backend().withManagement { (api) throws(CommandLineError) in
         let found = try await find(options.name, api)

@@ -4,20 +4,12 @@ import Mail
 import SMS
 import ServiceRuntime
 
-enum TemplatesCommand: OperatorCommand {
+enum TemplatesCommand {
   static let group = CommandEntry(
-    "templates", "Checks the texts of SMS and mail.", [CommandEntry(Self.self)])
+    "templates", "Checks the texts of SMS and mail.", [entry])
 
   static let defaultDirectory = "Config/templates/sms"
   private static let defaultMailDirectory = "Config/templates/mail"
-
-  static let syntax = named(
-    "check", "Lists problems of the templates. Exit code 1 when there are any.",
-    discussion: """
-      Problems are a missing or unknown variable, one that other languages have, a code that comes twice, an SMS that takes a
-      second segment, a name whose direction would leak, and signs of phishing in an SMS: links, domains, other numbers, words
-      in letters of several scripts. Notes, which are no problems, tell what the longest values of your own variables cost.
-      """)
 
   struct Options: CommandOptions {
     let appName, domain, language, directory: String?
@@ -32,7 +24,14 @@ enum TemplatesCommand: OperatorCommand {
     }
   }
 
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+  static let entry = CommandEntry(
+    "check", "Lists problems of the templates. Exit code 1 when there are any.",
+    discussion: """
+      Problems are a missing or unknown variable, one that other languages have, a code that comes twice, an SMS that takes a
+      second segment, a name whose direction would leak, and signs of phishing in an SMS: links, domains, other numbers, words
+      in letters of several scripts. Notes, which are no problems, tell what the longest values of your own variables cost.
+      """, options: Options.self
+  ) { options, context in
     var report = TemplateReport()
     do {
       let linter = try TemplateLinter(

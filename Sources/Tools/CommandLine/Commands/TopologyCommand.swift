@@ -10,7 +10,7 @@ enum TopologyCommand {
       RabbitMQ shows users, rights and limits to administrators only: with another user they are not compared, and check ends with 77
       when nothing else differs. An administrator's apply also adds users that are missing, without a password, and sets rights.
       """,
-    [CommandEntry(Apply.self), CommandEntry(Check.self), export, CommandEntry(User.self)])
+    [Apply.entry, Check.entry, export, User.entry])
 
   struct Options: CommandOptions {
     let withoutUsers: Bool
@@ -37,11 +37,11 @@ enum TopologyCommand {
 // MARK: - Apply
 
 extension TopologyCommand {
-  enum Apply: OperatorCommand {
-    static let syntax = named(
-      "apply", "Declares missing objects and fixes differing ones; repeating it changes nothing.")
-
-    static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
+  enum Apply {
+    static let entry = CommandEntry(
+      "apply", "Declares missing objects and fixes differing ones; repeating it changes nothing.",
+      options: TopologyCommand.Options.self
+    ) { options, context in
       try await context.backend().withManagement { (api) throws(CommandLineError) in
         let tool = TopologyTool(api: api, includesUsers: !options.withoutUsers)
         let (fixed, left) = try await tool.apply { fixes in await announce(fixes, in: context) }
@@ -94,10 +94,11 @@ extension TopologyCommand {
 // MARK: - Check and export
 
 extension TopologyCommand {
-  enum Check: OperatorCommand {
-    static let syntax = named("check", "Lists missing and differing objects. Exit code 1 when there are any.")
-
-    static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
+  enum Check {
+    static let entry = CommandEntry(
+      "check", "Lists missing and differing objects. Exit code 1 when there are any.",
+      options: TopologyCommand.Options.self
+    ) { options, context in
       try await context.backend().withManagement { (api) throws(CommandLineError) in
         output(try await TopologyTool(api: api, includesUsers: !options.withoutUsers).check())
       }
@@ -131,16 +132,7 @@ extension TopologyCommand {
 // MARK: - User
 
 extension TopologyCommand {
-  enum User: OperatorCommand {
-    static let syntax = named(
-      "user", "Prints the rabbitmqctl commands that give a user of the broker its rights.",
-      discussion: """
-        Give each service a user of its own:
-          countersign topology user billing --like service
-        With --events, it also declares a queue that keeps events for the service while it is away. 'countersign service
-        add' makes the user itself, where the management API's user is an administrator.
-        """)
-
+  enum User {
     struct Options: CommandOptions {
       let model: String?
       let events: Bool
@@ -156,7 +148,15 @@ extension TopologyCommand {
       }
     }
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "user", "Prints the rabbitmqctl commands that give a user of the broker its rights.",
+      discussion: """
+        Give each service a user of its own:
+          countersign topology user billing --like service
+        With --events, it also declares a queue that keeps events for the service while it is away. 'countersign service
+        add' makes the user itself, where the management API's user is an administrator.
+        """, options: Options.self
+    ) { options, context in
       let user = try user(options.name, like: options.model)
       if options.events { try await declareEvents(of: user, in: context) }
       let lines = RabbitMQCtl.lines(for: user, in: options.virtualHost ?? "/")

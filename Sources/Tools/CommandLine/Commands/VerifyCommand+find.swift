@@ -4,13 +4,7 @@ import CountersignTelemetry
 import ServiceRuntime
 
 extension VerifyCommand {
-  enum Find: OperatorCommand {
-    static let syntax = named(
-      "find", "Lists the verifications of a phone number, the latest first. A command of operators.",
-      discussion: """
-        Those of every app, live and ended ones, for as long as the coordinator keeps them. A start that was refused leaves none.
-        """)
-
+  enum Find {
     struct Options: CommandOptions {
       let since: Since?
       let number: String
@@ -51,7 +45,12 @@ extension VerifyCommand {
     /// Only a fictional number has more than a few.
     private static let maxPages = 64
 
-    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+    static let entry = CommandEntry(
+      "find", "Lists the verifications of a phone number, the latest first. A command of operators.",
+      discussion: """
+        Those of every app, live and ended ones, for as long as the coordinator keeps them. A start that was refused leaves none.
+        """, options: Options.self
+    ) { options, context in
       let backend = try context.backend()
       var command = FindVerifications(
         phoneNumber: options.number, since: options.since?.time(at: context.clock.now()))

@@ -6,7 +6,7 @@ import ServiceRuntime
 enum VerifyCommand {
   static let group = CommandEntry(
     "verify", "Verifies a phone number through the coordinator.",
-    [start, check, CommandEntry(Find.self), status, cancel])
+    [start, check, Find.entry, status, cancel])
 
   private static let purposes = VerificationPurpose.allCases.map(\.rawValue).joined(separator: ", ")
 

@@ -3,20 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-protocol OperatorCommand: SendableMetatype {
-  associatedtype Options: CommandOptions
-  static var syntax: CommandSyntax { get }
-
-  static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput
-}
-
-extension OperatorCommand {
-  /// Syntax with this command's options.
-  static func named(_ name: String, _ summary: String, discussion: String? = nil) -> CommandSyntax {
-    CommandSyntax(name, summary, discussion: discussion, options: Options.self)
-  }
-}
-
 struct CommandOutput: Sendable {
   var text: String
   var json: JSONValue
@@ -112,12 +98,6 @@ struct CommandEntry: Sendable {
   let syntax: CommandSyntax
   private let commands: [CommandEntry]
   private let action: Action?
-
-  init<Command: OperatorCommand>(_ command: Command.Type) {
-    syntax = Command.syntax
-    commands = []
-    action = { (arguments, context) in try await Command.run(Command.Options.read(arguments), in: context) }
-  }
 
   /// A command as a value: its options, and what it does with them.
   init<Options: CommandOptions>(
