@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import PhoneNumbers
+import TestSupport
 import Testing
 
 @testable import CommandEngine

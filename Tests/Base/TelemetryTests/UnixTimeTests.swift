@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @Suite struct UnixTimeTests {

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CountersignClient

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignTelemetry
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import CommandEngine

@@ -3,6 +3,7 @@ import FoundationEssentials
 import PostgreSQL
 import SQLite
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import CommandEngine

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignTelemetry
 import RecordStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CrashMarks

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import JobEngine

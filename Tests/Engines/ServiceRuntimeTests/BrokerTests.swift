@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignTelemetry
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite struct BrokerTests {

@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import FoundationEssentials
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ServiceRuntime

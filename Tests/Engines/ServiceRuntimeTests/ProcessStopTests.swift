@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ServiceRuntime

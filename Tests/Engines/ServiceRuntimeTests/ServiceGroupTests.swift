@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 private final class Probe: Service {

@@ -5,6 +5,7 @@ import CountersignTelemetry
 import Mail
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CommandLine

@@ -1,6 +1,7 @@
 import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

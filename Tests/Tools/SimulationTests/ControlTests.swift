@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import Simulation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

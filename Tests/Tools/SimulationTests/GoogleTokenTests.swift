@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

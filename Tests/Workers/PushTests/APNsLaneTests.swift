@@ -4,6 +4,7 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push

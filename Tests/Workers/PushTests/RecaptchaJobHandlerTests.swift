@@ -3,6 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push

@@ -2,6 +2,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
 import JobEngine
+import TestSupport
 import Testing
 
 @testable import Push

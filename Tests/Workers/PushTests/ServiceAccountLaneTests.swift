@@ -3,6 +3,7 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push

@@ -3,6 +3,7 @@ import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
+import TestSupport
 import Testing
 
 @testable import Push

@@ -1,6 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 import JobEngine
+import TestSupport
 
 @testable import SMS
 

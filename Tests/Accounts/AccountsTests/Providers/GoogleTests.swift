@@ -1,6 +1,7 @@
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import Accounts

@@ -5,6 +5,7 @@ import CountersignTelemetry
 import HTTPClient
 import Projects
 import Synchronization
+import TestSupport
 
 @testable import Accounts
 

@@ -3,6 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

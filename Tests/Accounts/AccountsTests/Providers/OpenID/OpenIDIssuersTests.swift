@@ -2,6 +2,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import Accounts

@@ -4,6 +4,7 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import Projects
+import TestSupport
 import Testing
 
 @testable import Accounts

@@ -3,6 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
+import TestSupport
 import Testing
 
 @testable import Accounts

@@ -1,6 +1,7 @@
+public import CountersignTelemetry
 import Synchronization
 
-/// A monotonic clock that stands still until it is moved on. For tests.
+/// A monotonic clock that stands still until it is moved on.
 public final class ManualMonotonicClock: MonotonicClock {
   private let time: Mutex<MonotonicTime>
 
@@ -20,7 +21,7 @@ public final class ManualMonotonicClock: MonotonicClock {
   }
 }
 
-/// Both clocks in one hand. For tests.
+/// Both clocks in one hand.
 public final class ManualClocks: Sendable {
   /// The time of day.
   public let wall: ManualClock
@@ -47,7 +48,7 @@ public final class ManualClocks: Sendable {
   }
 }
 
-/// A clock that stands still until it is moved. For tests.
+/// A clock that stands still until it is moved.
 public final class ManualClock: WallClock {
   private let time: Mutex<UnixTime>
 
