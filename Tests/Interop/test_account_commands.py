@@ -492,6 +492,10 @@ class KillTest(CommandTest):
         path, options = self.directory / "all.json", ["--without-hashes", "--resume"]
         state = self.directory / "all.json.export-state"
         with self.under_way(self.command("export", path, *options), state.exists, r"\A\d+ users\n"):
+            # One that would begin anew leaves the files of the other alone.
+            second = subprocess.run(self.command("export", path, "--without-hashes"), stdin=subprocess.DEVNULL, capture_output=True,
+                                    text=True, cwd="/", timeout=IMPORT_SECONDS, check=False)
+            self.assertEqual((second.returncode, "another export writes" in second.stderr), (69, True), second.stderr)
             time.sleep(random.uniform(0.05, 0.2))
         self.assertTrue(state.exists(), "the export was over")
         account("export", str(path), *options, timeout=IMPORT_SECONDS)
@@ -536,7 +540,3 @@ class KillTest(CommandTest):
         answer = account("import", path, *account_files.HASH_OPTIONS, timeout=IMPORT_SECONDS)
         self.assertEqual(answer, {"imported": ROWS, "refused": 0})
         self.require_every_user_once(mark, before)
-
-
-if __name__ == "__main__":
-    unittest.main()

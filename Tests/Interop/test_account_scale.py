@@ -73,7 +73,3 @@ class ScaleTest(unittest.TestCase):
         account_files.write(self.directory / "in.json", "scale", USERS)
         self.assertEqual(self.measured("import", "in.json", *account_files.HASH_OPTIONS), {"imported": USERS, "refused": 0})
         self.assertEqual(self.measured("export", "out.json")["exported"], USERS)
-
-
-if __name__ == "__main__":
-    unittest.main()

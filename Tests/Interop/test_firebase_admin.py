@@ -745,7 +745,3 @@ class NumberTest(Assertions, unittest.TestCase):
         self.addCleanup(countersign, "account", "claims", user["localId"], "{}", "--project", PROJECT)
         self.assertEqual(web.claims(web.refresh(user["refreshToken"])["id_token"])["role"], "tester")
         eventually("a further sign-in has them", lambda: web.claims(sign_in()["idToken"]).get("role") == "tester", 60)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -230,7 +230,3 @@ class ForgedTest(NoticeTest):
         unknown = self.post({"payload": "x"}, PATH.replace(PROJECT, "nowhere"))
         self.assertEqual(unknown.status, 404)
         self.assertEqual(self.web.send("GET", PATH).status, 405)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -258,7 +258,3 @@ class RequiredTest(ConsentTest):
         answer = person.sign_in(self.web)
         self.assertNotIn("idToken", answer)
         self.assertEqual(len(answer["mfaInfo"]), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

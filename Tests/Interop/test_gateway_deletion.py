@@ -270,7 +270,3 @@ class DeletionTest(Assertions, unittest.TestCase):
                 return getattr(error, "code", None) == "USER_NOT_FOUND"
             return True
         eventually("the deletion", gone, ERASED_SECONDS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -678,7 +678,3 @@ class KillTest(MailTest):
             self.assertEqual(error.code, "INVALID_LOGIN_CREDENTIALS")
             return False
         return True
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -512,7 +512,3 @@ class OwnTest(OwnAccounts):
         self.refused(LIMITED, self.web.update, guest, email=email)
         self.refused(LIMITED, self.web.sign_up, new_email())
         self.assertIn("localId", self.client("203.0.113.7").sign_up(new_email()))
-
-
-if __name__ == "__main__":
-    unittest.main()

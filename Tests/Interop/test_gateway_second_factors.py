@@ -490,7 +490,3 @@ class OwnTest(OwnAccounts):
         self.refused("OPERATION_NOT_ALLOWED", self.factors.start_sign_in, pending, phone)
         self.assertEqual(len(simulator.messages(number)), 1)
         self.assertIn("id_token", self.web.refresh(user["refreshToken"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

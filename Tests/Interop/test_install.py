@@ -528,7 +528,3 @@ class RunTest(unittest.TestCase):
         left = {path.name for path in self.machine.path("/usr/local/bin").iterdir()}
         self.assertFalse(left & {*INSTALLED, "countersign"})
         self.assertEqual(list(self.machine.path(UNITS).iterdir()), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

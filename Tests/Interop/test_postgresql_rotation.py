@@ -133,10 +133,13 @@ class RotationTest(FleetTest):
             password = secrets.token_hex(16)
             run(os.environ["COUNTERSIGN_TEST_BROKER_CTL"], "rabbitmqctl", "change_password", user, password)
             (SECRETS / f"broker-{user}").write_text(password)
+            closed = 0
             for connection in broker.management("/api/connections"):
                 if connection.get("user") == user:
                     with contextlib.suppress(urllib.error.HTTPError):  # It has ended meanwhile.
                         broker.management(f"/api/connections/{urllib.parse.quote(connection['name'], safe='')}", "DELETE")
+                        closed += 1
+            self.assertGreater(closed, 0, f"{user} has had no connection")
         self.step("their connections have ended", [], None)
 
     def change_the_passwords_of_the_database(self):

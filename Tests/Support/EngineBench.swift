@@ -144,7 +144,11 @@ open class EngineBench {
 
   /// Sends a command, and takes the error that it is refused with.
   public func error(_ command: some Command, id: String? = nil, user: String? = nil) async throws -> APIError {
-    try ErrorReply(json: try await ask(command, id: id, user: user).body).error
+    let reply = try await ask(command, id: id, user: user)
+    guard reply.type == ErrorReply.type.text else {
+      throw NeverHappened(description: "no refusal: \(reply.type ?? "")")
+    }
+    return try ErrorReply(json: reply.body).error
   }
 
   public var replies: [Message] { sink.published.filter { $0.exchange.isEmpty }.map(\.message) }
