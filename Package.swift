@@ -339,9 +339,9 @@ let testTargets: [Target] = [
   tests(
     "Accounts", at: "Accounts/Accounts",
     [
-      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "HTTPClient", "PasswordHashing", "PostgreSQL", "Projects",
-      "RecordStore", "ServiceRuntime",
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "HTTPClient", "PasswordHashing", "PostgreSQL", "Projects", "RecordStore",
+      "ServiceRuntime",
     ]),
   tests(
     "Webhooks", at: "Webhooks/Webhooks",

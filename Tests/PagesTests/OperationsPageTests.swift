@@ -1,4 +1,3 @@
-import CountersignMessages
 import FoundationEssentials
 import ServiceRuntime
 import TestSupport

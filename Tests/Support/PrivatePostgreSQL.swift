@@ -174,9 +174,6 @@ package final class PrivatePostgreSQL: Sendable {
   /// Ends the server at once, as a crash does.
   package func stop() async throws { try await control(["-m", "immediate", "stop"]) }
 
-  /// Ends the server in order: its connections are ended, and the next start needs no recovery.
-  package func stopInOrder() async throws { try await control(["-m", "fast", "stop"]) }
-
   package func start() async throws { try await onNewThread { try self.startNow() } }
 
   package func restart() async throws { try await control(["-m", "fast", "restart"]) }

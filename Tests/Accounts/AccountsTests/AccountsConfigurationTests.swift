@@ -1,10 +1,8 @@
 import CommandEngine
 import CountersignCryptography
-import CountersignEncoding
 import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
-import Projects
 import ServiceRuntime
 import TestSupport
 import Testing

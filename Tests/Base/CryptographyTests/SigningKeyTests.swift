@@ -56,7 +56,6 @@ enum OtherKey {
   }
 
   @Test(
-    "A JWK that is no usable key is told",
     arguments: [
       ("", "not a JSON Web Key"), (String(repeating: "[", count: 513), "not a JSON Web Key"),
       ("[]", "not a JSON Web Key"),
@@ -74,7 +73,7 @@ enum OtherKey {
       (RFC7515.rsaKey.replacing(/,"p":"[^"]*"/, with: ""), "no p"),
       (RFC7515.rsaKey.replacing(#""n":"o"#, with: #""n":"p"#), "do not match"),
     ])
-  func aJWKThatIsNoUsableKeyIsTold(json: String, text: String) {
+  func `A JWK that is no usable key is told`(json: String, text: String) {
     let error = #expect(throws: JOSEError.self) { try SigningKey(jwk: ascii(json)) }
     #expect(error?.code == .badKey)
     #expect(error?.description.contains(text) == true, "\(error?.description ?? "")")

@@ -1,4 +1,3 @@
-import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry

@@ -1,5 +1,4 @@
 import CountersignMessages
-import CountersignTelemetry
 
 extension Sample {
   static let project = "example"

@@ -1,5 +1,4 @@
 import CountersignMessages
-import CountersignTelemetry
 
 extension Sample {
   static func passwordCommands() throws -> [Sample] {

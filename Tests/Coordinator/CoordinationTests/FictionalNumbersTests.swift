@@ -4,7 +4,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
-import PhoneNumbers
 import ServiceRuntime
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import Glibc
-import PostgreSQL
 import Synchronization
 import TestSupport
 

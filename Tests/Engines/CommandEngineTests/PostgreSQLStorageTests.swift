@@ -1,5 +1,4 @@
 import CountersignTelemetry
-import CrashMarks
 import ServiceRuntime
 import TestSupport
 import Testing

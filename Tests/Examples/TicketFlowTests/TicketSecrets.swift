@@ -1,4 +1,3 @@
-import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages

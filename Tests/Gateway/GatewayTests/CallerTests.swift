@@ -1,7 +1,6 @@
 import CountersignEncoding
 import HTTPClient
 import Projects
-import TestSupport
 import Testing
 
 @testable import Gateway

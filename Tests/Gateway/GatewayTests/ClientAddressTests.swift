@@ -1,5 +1,4 @@
 import CountersignEncoding
-import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,4 @@
 import CountersignCryptography
-import CountersignTelemetry
 import FoundationEssentials
 import Projects
 import ServiceRuntime

@@ -2,7 +2,6 @@ import CountersignEncoding
 import CountersignTelemetry
 import Foundation
 import HTTPClient
-import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,4 @@
 import CountersignAMQP
-import CountersignTelemetry
 import FoundationEssentials
 import Testing
 

@@ -2,7 +2,6 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
-import ServiceRuntime
 import Synchronization
 import Testing
 

@@ -1,6 +1,4 @@
 import CountersignEncoding
-import CountersignMessages
-import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
 import TestSupport

@@ -1,6 +1,5 @@
 import CountersignAMQP
 import CountersignEncoding
-import CountersignMessages
 import ServiceRuntime
 import Synchronization
 import TestSupport

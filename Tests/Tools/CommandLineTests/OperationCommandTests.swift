@@ -1,6 +1,5 @@
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
 import Testing

@@ -1,9 +1,7 @@
-import CountersignEncoding
 import FoundationEssentials
 import Glibc
 import Projects
 import ServiceRuntime
-import TestSupport
 import Testing
 
 @testable import CommandLine

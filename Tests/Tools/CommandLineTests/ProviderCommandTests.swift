@@ -1,6 +1,5 @@
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
 import FoundationEssentials
 import ServiceRuntime
 import Synchronization

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 import FoundationEssentials
 import Glibc
-import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing

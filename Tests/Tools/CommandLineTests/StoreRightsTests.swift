@@ -3,7 +3,6 @@ import CountersignTelemetry
 import CrashMarks
 import FoundationEssentials
 import PostgreSQL
-import ServiceRuntime
 import TestSupport
 import Testing
 

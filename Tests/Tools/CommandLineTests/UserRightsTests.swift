@@ -1,5 +1,4 @@
 import CountersignEncoding
-import CountersignMessages
 import FoundationEssentials
 import TestSupport
 import Testing

@@ -1,4 +1,3 @@
-import CountersignTelemetry
 import HTTPClient
 import Testing
 

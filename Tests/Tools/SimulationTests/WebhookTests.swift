@@ -1,4 +1,3 @@
-import CountersignTelemetry
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

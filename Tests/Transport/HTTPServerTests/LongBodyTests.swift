@@ -1,6 +1,5 @@
 import HTTPServer
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

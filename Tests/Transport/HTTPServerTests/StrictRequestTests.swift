@@ -1,6 +1,5 @@
 import HTTPServer
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Requests that break HTTP where servers have to refuse them", .timeLimit(.minutes(10)))

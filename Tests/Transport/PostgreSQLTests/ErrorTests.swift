@@ -1,5 +1,4 @@
 import PostgreSQL
-import TestSupport
 import Testing
 
 @Suite struct ErrorTests {

@@ -1,7 +1,5 @@
 import CountersignCryptography
-import CountersignTelemetry
 import FoundationEssentials
-import HTTPClient
 import ServiceRuntime
 import TestSupport
 import Testing

@@ -1,6 +1,4 @@
-import CountersignMessages
 import FoundationEssentials
-import JobEngine
 import SMTPClient
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import CountersignCryptography
 import CountersignMessages
-import CountersignTelemetry
 import HTTPClient
 import JobEngine
 import Synchronization

@@ -1,7 +1,5 @@
-import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
-import JobEngine
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
-import HTTPClient
 import JobEngine
 import ServiceRuntime
 import TestSupport

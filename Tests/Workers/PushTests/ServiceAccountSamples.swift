@@ -1,4 +1,3 @@
-import CountersignCryptography
 import CountersignTelemetry
 import TestSupport
 

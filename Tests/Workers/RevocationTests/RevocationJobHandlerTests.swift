@@ -1,4 +1,3 @@
-import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient

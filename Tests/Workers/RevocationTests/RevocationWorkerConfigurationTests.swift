@@ -49,7 +49,6 @@ import Testing
   }
 
   @Test(
-    "Mistakes are named",
     arguments: [
       ("[]", "lanes: is empty"), (#"[{name: "x"}]"#, "lanes.0.keyFile: is required"),
       ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of lanes.0 too: give each lane its own"),
@@ -62,7 +61,7 @@ import Testing
       ("[{\(lane.replacing("SIWAKEY001", with: "SIWA"))}]", "lanes.0.keyID: must be 10 letters and digits"),
       ("[{\(lane.replacing("com.example.app", with: "a\\\"b"))}]", "lanes.0.clientID: must be letters"),
     ])
-  func mistakesAreNamed(lanes: String, problem: String) throws {
+  func `Mistakes are named`(lanes: String, problem: String) throws {
     #expect(try problems(lanes).contains(problem))
   }
 

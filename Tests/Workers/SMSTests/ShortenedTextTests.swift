@@ -1,4 +1,3 @@
-import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
 import Testing

@@ -1,7 +1,5 @@
-import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
-import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport

@@ -1,6 +1,5 @@
 import CommandEngine
 import CountersignAMQP
-import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport

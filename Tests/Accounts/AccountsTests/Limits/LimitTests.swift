@@ -1,4 +1,3 @@
-import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport

@@ -1,6 +1,4 @@
-import CommandEngine
 import CountersignMessages
-import CountersignTelemetry
 import Projects
 import TestSupport
 import Testing

@@ -1,9 +1,7 @@
-import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import Dispatch
 import PasswordHashing
-import Projects
 import TestSupport
 import Testing
 

@@ -1,6 +1,4 @@
-import CommandEngine
 import CountersignAMQP
-import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport

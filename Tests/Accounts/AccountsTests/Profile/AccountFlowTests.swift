@@ -1,8 +1,6 @@
-import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
-import CountersignTelemetry
 import TestSupport
 import Testing
 

@@ -1,9 +1,6 @@
-import CommandEngine
 import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
-import HTTPClient
 import Projects
 import TestSupport
 import Testing

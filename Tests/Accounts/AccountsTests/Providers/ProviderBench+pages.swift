@@ -1,4 +1,3 @@
-import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry

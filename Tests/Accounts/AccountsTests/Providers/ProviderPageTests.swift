@@ -1,7 +1,6 @@
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
-import Projects
 import Testing
 
 @testable import Accounts

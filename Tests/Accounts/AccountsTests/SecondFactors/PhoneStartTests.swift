@@ -3,7 +3,6 @@ import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
-import Projects
 import TestSupport
 import Testing
 

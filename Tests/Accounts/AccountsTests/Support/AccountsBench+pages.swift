@@ -1,4 +1,3 @@
-import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
 import CountersignEncoding

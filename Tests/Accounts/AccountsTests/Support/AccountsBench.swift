@@ -1,8 +1,6 @@
 import CommandEngine
 import CountersignAMQP
-import CountersignConcurrency
 import CountersignCryptography
-import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials

@@ -1,5 +1,4 @@
 import CountersignAMQP
-import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport

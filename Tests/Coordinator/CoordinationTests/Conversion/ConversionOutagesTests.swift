@@ -1,5 +1,4 @@
 import CountersignTelemetry
-import TestSupport
 import Testing
 
 @testable import Coordination

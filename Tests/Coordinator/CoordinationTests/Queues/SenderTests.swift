@@ -1,6 +1,5 @@
 import CountersignAMQP
 import CountersignMessages
-import CountersignTelemetry
 import TestSupport
 import Testing
 

@@ -1,8 +1,6 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
-import SQLite
-import ServiceRuntime
 import TestSupport
 import Testing
 

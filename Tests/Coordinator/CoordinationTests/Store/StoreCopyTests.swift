@@ -1,7 +1,6 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
-import PostgreSQL
 import SQLite
 import TestSupport
 import Testing

@@ -2,8 +2,6 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import Dispatch
-import PostgreSQL
-import SQLite
 import Synchronization
 import TestSupport
 import Testing

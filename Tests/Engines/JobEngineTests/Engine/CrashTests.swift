@@ -2,7 +2,6 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
-import SQLite
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,6 @@
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
-import HTTPServer
-import Projects
 import TestSupport
 import Testing
 

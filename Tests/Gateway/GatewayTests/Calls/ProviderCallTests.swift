@@ -1,4 +1,3 @@
-import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry

@@ -2,7 +2,6 @@ import CountersignAMQP
 import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
 import TestSupport
 import Testing
 

@@ -1,7 +1,5 @@
-import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
-import Projects
 import TestSupport
 import Testing
 

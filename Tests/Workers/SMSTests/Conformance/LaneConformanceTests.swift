@@ -1,5 +1,4 @@
 import CountersignMessages
-import CountersignTelemetry
 import HTTPClient
 import HTTPServer
 import JobEngine

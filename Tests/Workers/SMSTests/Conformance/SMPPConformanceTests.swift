@@ -1,6 +1,4 @@
 import CountersignMessages
-import CountersignTelemetry
-import JobEngine
 import SMPP
 import TestSupport
 import Testing

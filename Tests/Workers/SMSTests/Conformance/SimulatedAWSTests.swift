@@ -1,4 +1,3 @@
-import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine

@@ -1,6 +1,5 @@
 import CountersignEncoding
 import CountersignMessages
-import CountersignTelemetry
 import Projects
 import ServiceRuntime
 import TestSupport
