@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Synchronization
 import TestSupport
 import Testing
 
@@ -39,6 +40,12 @@ import Testing
     #expect(try await loads(CheckVerification(id, Bench.wrong(job.code))) == 2)
     #expect(try await loads(CheckVerification(id, job.code)) == 2)
     #expect(try await loads(bench.result("\(id).sms.2", .accepted)) == 1)
+    let fictional = try await bench.start(Bench.fictional).verificationID
+    #expect(try await loads(CheckVerification(fictional, "654321")) == 2)
+    let late = try await bench.start("+14155550124").verificationID
+    #expect(try await loads(bench.result("\(late).sms.1", .accepted)) == 1)
+    bench.clock.advance(by: .seconds(3600))
+    #expect(try await loads(CheckVerification(late, "000000")) == 2, "expired")
     // A proof: the receipt, and then its device.
     let verify = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
     #expect(try await loads(verify) == 1)
@@ -53,6 +60,31 @@ import Testing
     #expect(
       try await loads(bench.report(RecaptchaAssessJob.self, assessment, .accepted, extras: ["score": 0.9])) == 2)
     #expect(bench.replies.map(\.type) == ["verification.started.v1"])
+  }
+
+  @Test(arguments: [true, false], ["192.0.2.1", nil])
+  func `A check of a code runs once, when its record and all that it names for it are loaded`(
+    isRight: Bool, ip: String?
+  ) async throws {
+    let (id, code) = try await bench.begin()
+    let command = CheckVerification(
+      verificationID: id, code: SecretField(Secret(isRight ? code : Bench.wrong(code))),
+      client: ip.map { .init(ip: $0) })
+    let envelope = Envelope(type: CheckVerification.type, messageID: "m", userID: "service")
+    let kind = try #require(bench.context.registry.commands[CheckVerification.type])
+    let order = try kind.read(envelope, Array(command.json()), bench.clock.now(), [:])
+    var first = StoreKeys()
+    try order.addFirstKeys(to: &first, at: bench.clock.now())
+    let runs = Mutex(0)
+    let outcome = try await bench.store.transact(first, at: bench.clock.now()) { set throws(StoreError) in
+      var more = StoreKeys()
+      try order.addMoreKeys(to: &more, from: set)
+      try set.require(more)
+      runs.withLock { $0 += 1 }
+      return try order.carryOut(envelope, in: &set)?.error
+    }
+    guard case .stored(let error, _) = outcome else { throw StoreError(.conflict, "\(outcome)") }
+    #expect(error == (isRight ? nil : .invalidCode) && runs.withLock { $0 } == 1)
   }
 
   @Test func `Every other command takes so many loads`() async throws {
@@ -75,7 +107,7 @@ import Testing
     ]
     #expect(
       taken == [
-        "verification.status": 1, "verification.find": 1, "operation.status": 1, "verification.cancel": 2,
+        "verification.status": 1, "verification.find": 1, "operation.status": 1, "verification.cancel": 1,
         "revocation.start": 3, "revocation.confirm": 2, "conversion.list": 1, "conversion.lift": 2, "number.forget": 2,
         "development.reset": 1,
         "operator.note": 1, "operator.audit": 1,

@@ -245,11 +245,23 @@ struct PutNoteOrder: CommandOrder {
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     if text == "longKey" { keys.add(holderOf: try UniqueKey(NoteFlow.live, Array(repeating: 0, count: 65))) }
+    if isForeseen, let id = RecordID(NoteFlow.kind, text) { keys.add(record: id) }
+  }
+
+  /// Such a note names all that it looks up, one thing after the other.
+  private var isForeseen: Bool { text.hasPrefix("foreseen") }
+  private var next: String { "\(text).next" }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard isForeseen else { return }
+    if text == "foreseenOnce", try Note.find(text, in: set) != nil { throw StoreError(.content, "no key") }
+    if let id = RecordID(NoteFlow.kind, next) { keys.add(record: id) }
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     flow.runs.note(text, set)
     set.afterCommit { [stored = flow.stored] in stored.increment() }
+    if isForeseen { _ = try Note.find(next, in: set) }
     for step in 0..<chain { _ = try Note.find("\(text).\(step)", in: set) }
     switch text {
     case "poison": throw StoreError(.content, "poison")

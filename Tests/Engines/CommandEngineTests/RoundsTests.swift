@@ -33,6 +33,21 @@ struct RoundsTests {
   }
 
   @Test(arguments: StoreUnderTest.allCases)
+  func `Commands that name what their first load leads to run once, also beside one that cannot name it`(
+    _ kind: StoreUnderTest
+  ) async throws {
+    try await FlowBench.with(kind) { bench in
+      let texts = ["foreseen", "foreseenOnce"]
+      await bench.deliver(batches: [try texts.map { try bench.note($0, .event) }])
+      #expect(bench.store.rounds == [2] && bench.runs.all.map(\.text) == texts)
+      let again = try texts.map { try bench.note($0, .event, id: "\($0) again") }
+      await bench.deliver(batches: [again])
+      #expect(bench.store.rounds.last == 3 && bench.runs.all.map(\.text) == texts + texts + texts)
+      #expect(bench.replies.map(\.type) == Array(repeating: "note.kept.v1", count: 4) && bench.dead.isEmpty)
+    }
+  }
+
+  @Test(arguments: StoreUnderTest.allCases)
   func `Commands that need more rounds than a batch has go alone, and leave the others together`(
     _ kind: StoreUnderTest
   ) async throws {

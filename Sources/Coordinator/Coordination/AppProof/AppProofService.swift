@@ -60,6 +60,15 @@ struct AppProofService: Sendable {
 
   // MARK: Secrets
 
+  /// Adds what the device of a receipt leads to. It becomes that of the start once the proof is accepted.
+  func addMoreKeys(
+    ofReceipt receipt: String, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    guard let token = try proofs.found(receipt, in: set)?.token else { return }
+    try revokedTokens.addKeys(of: token, to: &keys)
+    limits.addKeys(of: try limits.checks(ofDevice: token), to: &keys, at: set.now)
+  }
+
   func judge(
     receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> Result<ProofNotes, ProofRefusal> {
@@ -67,8 +76,6 @@ struct AppProofService: Sendable {
       hashes.matchNothing(secret)
       return .failure(.unknownReceipt)
     }
-    // It becomes the device of the start once the proof is accepted: one load brings its counts with the rest.
-    _ = limits.refusal(try limits.checks(ofDevice: before.token), in: set)
     var proof = try current(before, in: set)
     if let time = rules.profile(before.app)?.receiptsValidFrom {
       _ = proof.apply(.withdrawn(issuedBefore: time), at: set.now, under: rules.proof)

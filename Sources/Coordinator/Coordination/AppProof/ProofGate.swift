@@ -39,6 +39,11 @@ struct ProofGate: Sendable {
     limits.addKeys(of: try limits.checks(ofAssessmentFor: order.app.id, from: order.address), to: &keys, at: now)
   }
 
+  func addMoreKeys(of proof: ProofOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard case .pair(let receipt, _) = proof.evidence else { return }
+    try appProofs.addMoreKeys(ofReceipt: receipt, to: &keys, from: set)
+  }
+
   // MARK: Verdict
 
   func judge(

@@ -46,9 +46,9 @@ struct Conversions: Sendable {
 
   // MARK: Sending
 
-  func addKeys(of send: LimitedSend, to keys: inout StoreKeys) {
+  func addKeys(ofPrefix prefix: String, region: String, to keys: inout StoreKeys) {
     guard policy.isEnabled else { return }
-    for key in [send.prefix, send.region] { records.addKeys(ofBlock: key, to: &keys) }
+    for key in [prefix, region] { records.addKeys(ofBlock: key, to: &keys) }
   }
 
   func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {

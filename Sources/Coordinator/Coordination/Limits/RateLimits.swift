@@ -170,6 +170,11 @@ extension RateLimits {
     return admit(try number(check), in: &set)
   }
 
+  /// Adds what ``admitCheck(_:in:)`` and then a right or a wrong code look up. Not for fictional numbers.
+  func addKeys(of check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    addKeys(of: try wrongCode(check) + number(check), to: &keys, at: now)
+  }
+
   func countWrong(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countWrong(fictional: check, in: &set) }
     count(try wrongCode(check), in: &set)

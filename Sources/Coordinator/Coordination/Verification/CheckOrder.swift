@@ -19,6 +19,17 @@ struct CheckOrder: CommandOrder {
     try service.records.addKeys(ofID: verificationID, to: &keys)
   }
 
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let asked = try service.records.found(verificationID, in: set), let check = LimitedCheck(self, asked),
+      !check.isFictional, asked.verification.isLive(at: set.now), asked.verification.isOpen(asked.handle)
+    else { return }
+    let verification = asked.verification
+    try service.limits.addKeys(of: check, to: &keys, at: set.now)
+    // With a right code the verification ends, and counts for these.
+    service.conversions.addKeys(
+      ofPrefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, to: &keys)
+  }
+
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     try service.check(self, envelope, in: &set)
   }

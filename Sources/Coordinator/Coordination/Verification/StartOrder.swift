@@ -56,9 +56,14 @@ struct StartOrder: CommandOrder {
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     keys.add(holderOf: try liveKey.get())
     guard fixedCode == nil else { return }
-    service.conversions.addKeys(of: limitedSend, to: &keys)
+    let send = limitedSend
+    service.conversions.addKeys(ofPrefix: send.prefix, region: send.region, to: &keys)
     service.limits.addKeys(of: try limits.get(), to: &keys, at: now)
     if let proof { try service.gate.addFirstKeys(of: proof, self, to: &keys, at: now) }
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    if let proof { try service.gate.addMoreKeys(of: proof, to: &keys, from: set) }
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {

@@ -95,6 +95,10 @@ struct CancelOrder: CommandOrder {
     CommandFingerprint.hash(CancelVerification.type.text, [verificationID] + expected.parts)
   }
 
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.records.addKeys(ofID: verificationID, to: &keys)
+  }
+
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard let before = try service.records.found(verificationID, in: set) else {
       return CommandAnswer(.unknownVerification)

@@ -80,6 +80,12 @@ public protocol CommandOrder: Sendable {
   /// - Throws: ``StoreError``, when a key cannot be made.
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
 
+  /// Adds what the command is known to look up because of what ``addFirstKeys(to:at:)`` has loaded. It saves all of its
+  /// batch a run, if none of them looks up more. A batch with such a command loads twice before it runs, so every
+  /// frequent command that has a second load names it.
+  /// - Throws: ``StoreError``, which does not count: it comes again when the command runs.
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
+
   /// Carries the command out. For a look, answers it.
   ///
   /// It runs again when it has looked up what is not loaded, and then makes the same of the same: random bytes are drawn
@@ -102,6 +108,7 @@ extension CommandOrder {
   public var stage: CommandStage? { nil }
   public func formerFingerprints() -> [[UInt8]] { [] }
   public func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {}
+  public func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {}
 
   public func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool { false }
 

@@ -222,6 +222,19 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     return conclusions
   }
 
+  /// Has what a first load leads to loaded before the batch runs: otherwise all of it runs again. An error comes again
+  /// with the request's run.
+  private static func requireMore(
+    _ requests: [Work.Prepared], _ work: Work, in set: WorkingSet
+  ) throws(StoreError) {
+    guard set.rounds <= 1 else { return }
+    var keys = StoreKeys()
+    for request in requests {
+      do throws(StoreError) { try work.addMoreKeys(of: request, to: &keys, from: set) } catch {}
+    }
+    try set.require(keys)
+  }
+
   private func write(_ indices: [Int], _ batch: inout Batch<Work.Prepared>) async -> StoreError? {
     let requests = indices.compactMap { index -> Work.Prepared? in
       if case .transaction(let request) = batch.steps[index] { request } else { nil }
@@ -234,6 +247,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
         [work] set throws(StoreError) in
         var late: Set<Int> = requests.count > 1 && set.rounds > Self.maxRounds ? missing.withLock { $0 } : []
         defer { missing.withLock { [late] in $0 = late } }
+        try Self.requireMore(requests, work, in: set)
         return try Self.process(requests, work, without: &late, in: &set)
       }
       for case (let index, let conclusion?) in zip(indices, conclusions) { batch.steps[index] = .end(conclusion) }

@@ -18,6 +18,8 @@ protocol BatchQueue: Sendable {
 
   func addFirstKeys(of prepared: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
 
+  func addMoreKeys(of prepared: Prepared, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
+
   func process(_ prepared: Prepared, in set: inout WorkingSet) throws(StoreError) -> Conclusion
 
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared
@@ -35,6 +37,7 @@ protocol BatchQueue: Sendable {
 }
 
 extension BatchQueue {
+  func addMoreKeys(of prepared: Prepared, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {}
   func refuseBusy(_ prepared: Prepared, at now: UnixTime) -> Conclusion { giveUp(prepared, at: now) }
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
   func isAnswered(_ prepared: Prepared, in set: WorkingSet) throws(StoreError) -> Bool { false }

@@ -87,6 +87,12 @@ struct CommandQueue: BatchQueue {
     try request.order.addFirstKeys(to: &keys, at: now)
   }
 
+  func addMoreKeys(
+    of request: CommandRequest, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    try request.order.addMoreKeys(to: &keys, from: set)
+  }
+
   func process(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> Conclusion {
     guard let answer = try answer(request, in: &set) else {
       return Conclusion(label: CommandLabel(command: request.envelope.type.name, code: Self.deferred))

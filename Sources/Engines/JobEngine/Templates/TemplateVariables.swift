@@ -110,7 +110,7 @@ extension TemplateVariables {
   public func checkNumbers(
     in texts: [TemplateText], _ values: [TemplateVariable: String], of template: String
   ) throws(TemplateProblem) {
-    for text in texts {
+    for text in texts where text.variables.contains(where: isWithoutNumbers) {
       guard let variable = text.foreignNumber(values, self) else { continue }
       throw TemplateProblem(
         .invalidVariable,
