@@ -67,7 +67,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
           self.publishing.leave()
           self.marks.gate.leave()
         }
-        for case (let delivery, .stage(let stage, let prepared)) in zip(batch.deliveries, batch.steps) {
+        for (delivery, stage, prepared) in batch.staged {
           await marks.gate.enter()
           publishing.addTask {
             await self.takeStage(stage, delivery, prepared)
@@ -206,7 +206,7 @@ extension BatchPipeline {
     }
     step.pass()
     var unsettled: Set<DeliveryTag> = []
-    for case (let delivery, .stage(let stage, let prepared)) in zip(batch.deliveries, batch.steps) {
+    for (delivery, stage, prepared) in batch.staged {
       if await !takeStage(stage, delivery, prepared) { unsettled.insert(delivery.tag) }
     }
     return unsettled

@@ -79,8 +79,18 @@ struct Batch<Prepared: Sendable>: Sendable {
 
   var ended: [(delivery: Delivery, conclusion: Conclusion)] {
     var ended: [(delivery: Delivery, conclusion: Conclusion)] = []
-    for case (let delivery, .end(let conclusion)) in zip(deliveries, steps) { ended.append((delivery, conclusion)) }
+    ended.reserveCapacity(steps.count)
+    for index in steps.indices {
+      if case .end(let conclusion) = steps[index] { ended.append((deliveries[index], conclusion)) }
+    }
     return ended
+  }
+
+  var staged: [(delivery: Delivery, stage: CommandStage, prepared: Prepared)] {
+    steps.indices.compactMap { index in
+      guard case .stage(let stage, let prepared) = steps[index] else { return nil }
+      return (deliveries[index], stage, prepared)
+    }
   }
 }
 
