@@ -267,17 +267,40 @@ private struct ServerAccount: Sendable {
     throw PrivatePostgreSQL.Failure(description: "there is no user postgres to run the server as")
   }
 
-  /// Makes a directory in /tmp: the path of a socket has room for 107 bytes.
+  /// Makes a directory with a short path: that of a socket has room for 107 bytes.
+  ///
+  /// In memory where much is free: the databases of a run have 100,000 files, which some disks take a minute to remove.
   func makeDirectory() throws -> String {
-    var template = Array("/tmp/countersign-postgresql-XXXXXX".utf8CString)
+    let parent = hasRoomInMemory ? "/dev/shm" : "/tmp"
+    var template = Array("\(parent)/countersign-postgresql-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw PrivatePostgreSQL.Failure(description: "cannot make a directory in /tmp")
+      throw PrivatePostgreSQL.Failure(description: "cannot make a directory in \(parent)")
     }
     let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     guard chown(path, user, group) == 0 else {
       throw PrivatePostgreSQL.Failure(description: "cannot give \(path) to its user")
     }
     return path
+  }
+
+  /// A container has a small /dev/shm by default, whatever memory its host has.
+  private var hasRoomInMemory: Bool {
+    var shared = statvfs()
+    guard statvfs("/dev/shm", &shared) == 0, access("/dev/shm", W_OK) == 0 else { return false }
+    return Int(shared.f_bavail) * Int(shared.f_frsize) >= Self.roomOfDatabases
+      && availableMemory >= 2 * Self.roomOfDatabases
+  }
+
+  /// Bytes that all databases of a run take at most.
+  private static let roomOfDatabases = 6 << 30
+
+  /// Bytes.
+  private var availableMemory: Int {
+    let file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return 0 }
+    defer { close(file) }
+    let line = contents(of: file).split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }
+    return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
   }
 
   func command(_ arguments: [String]) -> [String] {

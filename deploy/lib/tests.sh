@@ -385,7 +385,12 @@ tests_kill_leftovers() { tests_leftovers | awk '{print $1}' | xargs -r kill -KIL
 tests_clean_up() {
   tests_stop_stacks
   tests_kill_leftovers
-  local mounted
+  local mounted directory
+  # PostgreSQL servers of Swift tests that were killed with all that watches them, in memory.
+  # Others may vanish meanwhile.
+  { find /dev/shm -maxdepth 1 -name 'countersign-postgresql-*' -mmin +1 2>/dev/null || true; } | while read -r directory; do
+    pgrep -f -- "$directory" >/dev/null || rm -rf "$directory"
+  done
   # Disks of PostgreSQL servers: see Tests/Interop/postgresql.py.
   awk -v run="$TEST_RUN/" 'index($2, run) == 1 {print $2}' /proc/mounts | while read -r mounted; do umount --lazy "$mounted"; done
   rm -rf "$TEST_RUN"/{sqlite,postgresql}-* "$TEST_RUN"/log/{swift-test,interop,stack}-* "$TEST_RUN/results"
