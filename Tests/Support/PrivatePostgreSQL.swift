@@ -291,7 +291,7 @@ private struct ServerAccount: Sendable {
       && availableMemory >= 2 * Self.roomOfDatabases
   }
 
-  /// Bytes that all databases of a run take at most.
+  /// Bytes, several times what all databases of a run take.
   private static let roomOfDatabases = 6 << 30
 
   /// Bytes.

@@ -386,10 +386,11 @@ tests_clean_up() {
   tests_stop_stacks
   tests_kill_leftovers
   local mounted directory
-  # PostgreSQL servers of Swift tests that were killed with all that watches them, in memory.
-  # Others may vanish meanwhile.
+  # Directories in memory of PostgreSQL servers that were killed together with their watcher: no process names them. Other runs
+  # and other users may have some too, so nothing here may fail.
   { find /dev/shm -maxdepth 1 -name 'countersign-postgresql-*' -mmin +1 2>/dev/null || true; } | while read -r directory; do
-    pgrep -f -- "$directory" >/dev/null || rm -rf "$directory"
+    # By -f, so that grep's own arguments do not name it.
+    if ! grep -qzF -f <(printf '%s\n' "$directory") /proc/[0-9]*/cmdline 2>/dev/null; then rm -rf "$directory" 2>/dev/null || true; fi
   done
   # Disks of PostgreSQL servers: see Tests/Interop/postgresql.py.
   awk -v run="$TEST_RUN/" 'index($2, run) == 1 {print $2}' /proc/mounts | while read -r mounted; do umount --lazy "$mounted"; done
