@@ -63,7 +63,7 @@ package final class PrivatePostgreSQL: Sendable {
   init(settings: [String] = []) throws {
     account = try ServerAccount()
     directory = try account.makeDirectory()
-    port = try Self.freePort()
+    port = Int(unusedPort())
     watcher = try Watcher(directory: directory, account: account)
     try account.run([
       "initdb", "--pgdata=\(directory)/data", "--username=postgres", "--auth=trust", "--no-sync", "--no-instructions",
@@ -80,22 +80,6 @@ package final class PrivatePostgreSQL: Sendable {
       ] + settings)
     try startNow()
     _ = try psql("CREATE ROLE \(Self.user) LOGIN PASSWORD '\(Self.password.replacing("'", with: "''"))'")
-  }
-
-  /// A port that nobody listens on, beyond those that the kernel gives to others meanwhile
-  /// (`net.ipv4.ip_local_port_range`): the server must get it again after a restart.
-  private static func freePort() throws -> Int {
-    for _ in 0..<100 {
-      let port = UInt16.random(in: 61_000...65_400)
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-      defer { close(descriptor) }
-      var address = RawServer.loopback(port: port)
-      let status = withUnsafeBytes(of: &address) { bytes in
-        bind(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-      }
-      if status == 0 { return Int(port) }
-    }
-    throw Failure(description: "there is no free port for a server")
   }
 
   /// Adds lines to `postgresql.conf`, for the next start or ``reload()``.

@@ -116,13 +116,21 @@ package final class RawServer: Sendable {
   }
 
   package static func listen(backlog: Int32) -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = loopback(port: 0)
-    withUnsafeBytes(of: &address) { bytes in
-      _ = bind(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-    }
+    let descriptor = bound(to: 0)!
     _ = Glibc.listen(descriptor, backlog)
     return descriptor
+  }
+
+  /// A socket that does not listen. `nil` when another one has the port.
+  fileprivate static func bound(to port: UInt16) -> Int32? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = loopback(port: port)
+    let status = withUnsafeBytes(of: &address) { bytes in
+      bind(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+    if status == 0 { return descriptor }
+    close(descriptor)
+    return nil
   }
 
   package static func port(of descriptor: Int32) -> UInt16 {
@@ -143,12 +151,27 @@ package final class RawServer: Sendable {
   }
 }
 
-/// A port where nobody listens, for the moment.
+/// A port that refuses connections as long as this process runs: a socket of ours has it, and does not listen.
+package let refusingPort: UInt16 = RawServer.port(of: RawServer.bound(to: 0)!)
+
+/// A port that nobody listens on, another one each time, beyond those that the kernel gives to others meanwhile
+/// (`net.ipv4.ip_local_port_range`): whoever listens there gets it again after a restart.
 package func unusedPort() -> UInt16 {
-  let descriptor = RawServer.listen(backlog: 1)
-  defer { close(descriptor) }
-  return RawServer.port(of: descriptor)
+  for _ in unusedPorts {
+    let port = nextPort.withLock { next in
+      defer { next = next == unusedPorts.upperBound ? unusedPorts.lowerBound : next + 1 }
+      return next
+    }
+    if let descriptor = RawServer.bound(to: port) {
+      close(descriptor)
+      return port
+    }
+  }
+  preconditionFailure("there is no free port for a server")
 }
+
+private let unusedPorts: ClosedRange<UInt16> = 61_000...65_400
+private let nextPort = Mutex(UInt16.random(in: unusedPorts))
 
 /// Runs a body that blocks on a new thread. Dispatch's global queues would not do: on Linux they share their threads with
 /// the cooperative pool, and add another to blocked ones slowly.

@@ -16,7 +16,7 @@ struct FailureTests {
   init() throws { transport = try HTTPClient() }
 
   @Test func `Refused connection`() async throws {
-    let error = try await failure(transport, post("http://127.0.0.1:\(unusedPort())/secret?token=1"))
+    let error = try await failure(transport, post("http://127.0.0.1:\(refusingPort)/secret?token=1"))
     #expect(error.kind == .connect)
     #expect(!error.requestMayHaveLeft)
     #expect(error.isRetriable)

@@ -11,7 +11,7 @@ import Testing
     var endpoint = try await PrivatePostgreSQL.shared.database()
     let alive = endpoint.hosts[0]
     let dead = [
-      ServerAddress(host: "127.0.0.1", port: Int(unusedPort())), ServerAddress(host: "name.invalid"),
+      ServerAddress(host: "127.0.0.1", port: Int(refusingPort)), ServerAddress(host: "name.invalid"),
       ServerAddress(host: "127.0.0.1", port: Int(silent.port)), ServerAddress(host: "/nonexistent"),
     ]
     for host in dead {
@@ -28,7 +28,7 @@ import Testing
     async throws
   {
     let endpoint = PostgreSQLEndpoint(
-      hosts: [ServerAddress(host: "127.0.0.1", port: Int(unusedPort()))], database: "d", user: "u")
+      hosts: [ServerAddress(host: "127.0.0.1", port: Int(refusingPort))], database: "d", user: "u")
     try await withConnection(to: endpoint) { connection, _ in
       let error = await connection.failure(of: "SELECT 1")
       #expect(error?.code == .unreachable)

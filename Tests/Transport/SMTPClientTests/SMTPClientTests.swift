@@ -211,7 +211,7 @@ struct SMTPClientTests {
   }
 
   @Test func `A closed port fails before anything is sent`() async throws {
-    let client = try SMTPClient(SMTPConfiguration(host: "127.0.0.1", port: unusedPort(), security: .none))
+    let client = try SMTPClient(SMTPConfiguration(host: "127.0.0.1", port: refusingPort, security: .none))
     defer { client.shutdown() }
     #expect(await failure(client, message())?.kind == .connect)
   }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct SharedLedgerOutageTests {
   @Test func `While the database is away jobs wait, nothing is sent, and readiness says why`() async throws {
     let endpoint = PostgreSQLEndpoint(
-      hosts: [ServerAddress(host: "127.0.0.1", port: Int(unusedPort()))], database: "countersign", user: "worker")
+      hosts: [ServerAddress(host: "127.0.0.1", port: Int(refusingPort))], database: "countersign", user: "worker")
     let ledger = try PostgreSQLLedger(
       endpoint, options: .patient, longestLease: .seconds(60), longestWrite: .milliseconds(100))
     // One more might not be taken any more: the worker pauses as soon as so many have failed.
