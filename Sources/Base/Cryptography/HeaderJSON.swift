@@ -2,7 +2,8 @@ import CountersignEncoding
 
 enum HeaderJSON {
   /// Headers have a few hundred bytes. With certificates, which this system does not send, some thousands.
-  private static let reader = JSONReader(maxBytes: 16 << 10)
+  private static let maxBytes = 16 << 10
+  private static let reader = JSONReader(maxBytes: maxBytes)
   private static let payloads = JSONReader(maxBytes: JWS.maxPayloadBytes)
 
   /// The members of a header that are strings. Those of other types are left out, but a member that changes how the text
@@ -10,6 +11,9 @@ enum HeaderJSON {
   static func strings(
     of json: [UInt8], in text: String, refusing unsupported: [String]
   ) throws(JOSEError) -> [String: String] {
+    if let texts = PlainJSON(json, maxBytes: maxBytes)?.texts, unsupported.allSatisfy({ texts[$0] == nil }) {
+      return texts
+    }
     let members: [String: JSONValue]?
     do throws(JSONRefusal) {
       members = try reader.value(of: json).members

@@ -7,11 +7,12 @@ private final class RefusingChannel {
   var renewal = ChannelRenewal()
 
   func refuse(_ routingKey: String = "jobs", at seconds: Double) {
-    renewal.record(publication(routingKey), isAck: false, isReturned: false, now: start + .seconds(seconds))
+    renewal.record(
+      ChannelRenewal.Target(publication(routingKey)), isAck: false, isReturned: false, now: start + .seconds(seconds))
   }
 
   func confirm(_ routingKey: String, isReturned: Bool = false) {
-    renewal.record(publication(routingKey), isAck: true, isReturned: isReturned, now: start)
+    renewal.record(ChannelRenewal.Target(publication(routingKey)), isAck: true, isReturned: isReturned, now: start)
   }
 
   func renews(at seconds: Double, isAnswered: Bool = true) -> Bool {

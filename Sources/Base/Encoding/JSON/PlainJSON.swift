@@ -97,14 +97,13 @@ package struct PlainJSON {
     }
   }
 
-  /// Members as texts, by their names. `nil` when one of them is something else.
+  /// Members as texts, by their names. `nil` when one of them is something else, or two names are alike to Unicode.
   package var texts: [String: String]? {
     var texts: [String: String] = [:]
     for member in members {
-      guard case .text(let range) = member.content, let name = string(member.name), let text = string(range) else {
-        return nil
-      }
-      texts[name] = text
+      guard case .text(let range) = member.content, let name = string(member.name), let text = string(range),
+        texts.updateValue(text, forKey: name) == nil
+      else { return nil }
     }
     return texts
   }

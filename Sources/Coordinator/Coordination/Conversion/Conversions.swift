@@ -83,45 +83,44 @@ struct Conversions: Sendable {
 
   func count(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
     guard policy.isEnabled else { return }
-    try require(ending, in: set)
-    guard try !isExcused(ending, in: set) else { return }
-    for scope in ConversionBlock.Scope.allCases {
-      let key = ConversionKey(scope, of: ending)
-      guard try !isSettled(ending, key, in: set) else { continue }
+    for key in try counted(ending, in: set) {
       try count(ending, for: key, in: &set)
       guard ending.outcome != .verified else { continue }
       let counts = try counters.counts(of: key, in: set)
-      if policy.isTooLow(counts, of: scope, in: key.region) { try block(key, counts, in: &set) }
+      if policy.isTooLow(counts, of: key.scope, in: key.region) { try block(key, counts, in: &set) }
     }
   }
 
   /// A block derived from it stays: others were counted as well, and an operator can lift it.
   func withdraw(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
     guard policy.isEnabled else { return }
-    try require(ending, in: set)
-    guard try !isExcused(ending, in: set) else { return }
-    for scope in ConversionBlock.Scope.allCases {
-      let key = ConversionKey(scope, of: ending)
-      guard try !isSettled(ending, key, in: set) else { continue }
-      if scope == .region, ending.outcome != .verified {
+    for key in try counted(ending, in: set) {
+      if key.scope == .region, ending.outcome != .verified {
         guard try counters.withdrawShare(ending, in: &set) else { continue }
       }
       try counters.withdraw(ending, from: key, in: &set)
     }
   }
 
-  /// Has all that counting or uncounting an ending looks up loaded at once. A code that came back needs no counts to be
-  /// added to them.
-  private func require(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) {
+  /// Keys that an ending counts for.
+  private func counted(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> [ConversionKey] {
+    let keys = ConversionBlock.Scope.allCases.map { ConversionKey($0, of: ending) }
+    if ending.outcome != .verified { try require(ending, keys, in: set) }
+    guard try !isExcused(ending, in: set) else { return [] }
+    let settled = try set.each(keys) { key throws(StoreError) in try isSettled(ending, key, in: set) }
+    return zip(keys, settled).filter { !$0.1 }.map(\.0)
+  }
+
+  /// Has all that counting or uncounting a missing code looks up loaded at once.
+  private func require(
+    _ ending: ConversionEnding, _ counted: [ConversionKey], in set: WorkingSet
+  ) throws(StoreError) {
     var keys = StoreKeys()
-    for scope in ConversionBlock.Scope.allCases {
-      let key = ConversionKey(scope, of: ending)
+    for key in counted {
       records.addKeys(ofBlock: key.key, to: &keys)
-      if ending.outcome != .verified { try counters.addKeys(of: key, to: &keys, at: set.now) }
+      try counters.addKeys(of: key, to: &keys, at: set.now)
     }
-    if ending.outcome != .verified {
-      try counters.addKeys(ofSource: ending.source, in: ending.region, to: &keys, at: set.now)
-    }
+    try counters.addKeys(ofSource: ending.source, in: ending.region, to: &keys, at: set.now)
     if ending.outcome == .expired { try records.addOutages(to: &keys) }
     try set.require(keys)
   }

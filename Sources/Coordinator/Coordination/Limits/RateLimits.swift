@@ -182,7 +182,9 @@ extension RateLimits {
 
   func countRight(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countRight(fictional: check, in: &set) }
-    for shared in try shared(check) { shared.approved?.record(in: &set) }
+    for subject in [.app(check.app), LimitSubject.everybody] {
+      try LimitCounter(subject, Self.approved).record(in: &set)
+    }
   }
 
   /// Whether no code of an app but the first one of each verification is compared.

@@ -51,7 +51,9 @@ public final class Outbox: Sendable {
     var settlement = OutboxSettlement()
     settlement.finished.reserveCapacity(messages.count)
     for (row, outcome) in zip(messages, outcomes) {
-      if let reason = try await reasonToKeep(row.shared.message, outcome) {
+      if case .answered(.confirmed) = outcome {
+        settlement.finished.append(row.number)
+      } else if let reason = try await reasonToKeep(row.shared.message, outcome) {
         unfinished.append((row.shared.message, reason))
         settlement.postponed[row.number] = clock.now() + Self.retryDelay
       } else {

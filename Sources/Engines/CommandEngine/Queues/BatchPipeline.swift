@@ -98,22 +98,23 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     var others: [Publication] = []
     var duties: [Duty] = []
     var rejected: Set<Int> = []
-    for (index, (delivery, conclusion)) in ended.enumerated() {
+    for (place, conclusion) in ended {
       if let reply = conclusion.reply {
         others.append(reply.message.publication(by: context.author))
-        duties.append(Duty(delivery: index, isReply: true))
+        duties.append(Duty(place: place, isReply: true))
       }
       if let dead = conclusion.dead {
+        let delivery = batch.deliveries[place]
         note(delivery, dead)
         if delivery.isOversize {
           // There is no body to copy, so the broker has to move the message.
-          rejected.insert(index)
+          rejected.insert(place)
         } else {
           others.append(
             deadLetters.publication(
               delivery.message, dead.code, dead.text, sender: work.sender(of: delivery.message),
               now: context.clock.now()))
-          duties.append(Duty(delivery: index, isReply: false))
+          duties.append(Duty(place: place, isReply: false))
         }
       }
     }
@@ -121,7 +122,10 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
       let outcomes = try await context.outbox.publish(batch.messages, with: others)
       await release(ended.compactMap(\.conclusion.holder))
       rejected.formUnion(self.rejected(duties, outcomes))
-      settle(ended, rejected: rejected, took: ContinuousClock.now - batch.startedAt)
+      let took = ContinuousClock.now - batch.startedAt
+      for (place, conclusion) in ended {
+        settle(batch.deliveries[place].tag, isRejected: rejected.contains(place), conclusion.label, took)
+      }
       return true
     } catch {
       // Nothing is acknowledged: the broker delivers it again, and the inbox answers.
@@ -143,13 +147,13 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 
   /// Purpose of a publication outside the outbox.
   private struct Duty {
-    /// Index of the delivery among those that have ended.
-    var delivery: Int
+    /// That of the delivery in the batch.
+    var place: Int
     /// Otherwise it is a dead letter.
     var isReply: Bool
   }
 
-  /// Deliveries whose dead letter was not taken: the broker dead-letters them itself.
+  /// Places of deliveries whose dead letter was not taken: the broker dead-letters them itself.
   private func rejected(
     _ duties: [Duty], _ outcomes: [PublishOutcome]
   ) -> Set<Int> {
@@ -158,21 +162,15 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
       if duty.isReply {
         context.metrics.requesterGone.increment()
       } else {
-        rejected.insert(duty.delivery)
+        rejected.insert(duty.place)
       }
     }
     return rejected
   }
 
-  private func settle(_ ended: [(delivery: Delivery, conclusion: Conclusion)], rejected: Set<Int>, took: Duration) {
-    for (index, (delivery, conclusion)) in ended.enumerated() {
-      if rejected.contains(index) {
-        source.reject(delivery.tag, requeue: false)
-      } else {
-        source.ack(delivery.tag)
-      }
-      if let label = conclusion.label { context.metrics.count(label, took: took) }
-    }
+  private func settle(_ tag: DeliveryTag, isRejected: Bool, _ label: CommandLabel?, _ took: Duration) {
+    if isRejected { source.reject(tag, requeue: false) } else { source.ack(tag) }
+    if let label { context.metrics.count(label, took: took) }
   }
 
   private func note(_ delivery: Delivery, _ reason: DeadReason) {

@@ -77,11 +77,12 @@ struct Batch<Prepared: Sendable>: Sendable {
 
   var left: [Int] { steps.indices.filter { if case .transaction = steps[$0] { true } else { false } } }
 
-  var ended: [(delivery: Delivery, conclusion: Conclusion)] {
-    var ended: [(delivery: Delivery, conclusion: Conclusion)] = []
+  /// Places of deliveries that have ended, which are not copied.
+  var ended: [(place: Int, conclusion: Conclusion)] {
+    var ended: [(place: Int, conclusion: Conclusion)] = []
     ended.reserveCapacity(steps.count)
     for index in steps.indices {
-      if case .end(let conclusion) = steps[index] { ended.append((deliveries[index], conclusion)) }
+      if case .end(let conclusion) = steps[index] { ended.append((index, conclusion)) }
     }
     return ended
   }

@@ -8,6 +8,8 @@ public struct TemplateText: Sendable, Hashable {
   }
 
   private let pieces: [Piece]
+  /// Variables in the order in which they stand there, each as often as it does.
+  public let variables: [TemplateVariable]
 
   /// - Parameters:
   ///   - source: text as the file has it.
@@ -27,6 +29,7 @@ public struct TemplateText: Sendable, Hashable {
       throw TemplateFault("has a control character" + (allowsLineFeeds ? " other than a line feed" : ""))
     }
     pieces = try Self.parse(source, variables)
+    self.variables = pieces.compactMap { if case .variable(let variable) = $0 { variable } else { nil } }
     try checkNeighbors(variables)
   }
 
@@ -59,11 +62,6 @@ public struct TemplateText: Sendable, Hashable {
   }
 
   private func isOfWord(_ scalar: Unicode.Scalar?) -> Bool { scalar?.isLetterOrDigit == true }
-
-  /// Variables in the order in which they stand there, each as often as it does.
-  public var variables: [TemplateVariable] {
-    pieces.compactMap { if case .variable(let variable) = $0 { variable } else { nil } }
-  }
 
   /// Fills the values in. A missing one stays empty, so check ``variables`` first.
   ///

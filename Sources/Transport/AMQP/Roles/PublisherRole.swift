@@ -5,10 +5,18 @@ final class PublisherRole: ChannelRole {
   struct Entry {
     var ticket: PublishTicket
     var position: Int
+    /// Approximate, on the wire and in memory.
+    var size: Int
     var sentAt: Instant
     /// Times the broker closed the connection, possibly because of this entry, while only this one was unconfirmed.
     var closures = 0
 
+    init(_ ticket: PublishTicket, _ position: Int, at now: Instant) {
+      (self.ticket, self.position, sentAt) = (ticket, position, now)
+      size = ticket.publications[position].message.body.count + PublisherRole.overheadBytes
+    }
+
+    // Copied as seldom as possible: a message has a dozen references.
     var publication: Publication { ticket.publications[position] }
   }
 
@@ -16,8 +24,8 @@ final class PublisherRole: ChannelRole {
   private static let maxClosures = 3
   /// A send buffer is far larger.
   private static let bytesPerLook = 8 << 10
-  /// Approximate size of a message without its body, on the wire and in memory.
-  private static let overheadBytes = 512
+  /// Approximate size of a message without its body.
+  fileprivate static let overheadBytes = 512
 
   private let inbox: Inbox<PublishTicket>
   private let options: ConnectionOptions
@@ -88,7 +96,7 @@ final class PublisherRole: ChannelRole {
     window.sent(at: now)
     for ticket in inbox.takeAll() {
       for position in ticket.publications.indices {
-        waiting.append(Entry(ticket: ticket, position: position, sentAt: now))
+        waiting.append(Entry(ticket, position, at: now))
       }
     }
     let isBatch = waiting.count > 1
@@ -175,16 +183,16 @@ final class PublisherRole: ChannelRole {
     entry.sentAt = now
     // Before the send: if it fails, the broker may have received the message nevertheless.
     tracker.append(entry)
-    let size = Self.size(entry)
-    outstandingBytes += size
+    outstandingBytes += entry.size
     try link.publish(entry.publication)
-    return size
+    return entry.size
   }
 
   private func confirmed(_ tag: UInt64, _ multiple: Bool, _ isAck: Bool, _ now: Instant) throws(AMQPError) {
     let isKnown = tracker.settle(tag, multiple: multiple) { entry, returned in
-      outstandingBytes -= Self.size(entry)
-      renewal.record(entry.publication, isAck: isAck, isReturned: returned != nil, now: now)
+      outstandingBytes -= entry.size
+      let target = ChannelRenewal.Target(entry.ticket.publications[entry.position])
+      renewal.record(target, isAck: isAck, isReturned: returned != nil, now: now)
       let outcome: PublishOutcome =
         if let returned { .returned(code: returned.code, text: returned.text) } else if isAck { .confirmed } else {
           .nacked
@@ -205,6 +213,4 @@ final class PublisherRole: ChannelRole {
         && publication.routingKey == routingKey && publication.exchange == exchange
     }
   }
-
-  private static func size(_ entry: Entry) -> Int { entry.publication.message.body.count + overheadBytes }
 }

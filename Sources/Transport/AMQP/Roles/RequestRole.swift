@@ -171,7 +171,7 @@ final class RequestRole: ChannelRole {
   }
 
   private func settle(_ ticket: RequestTicket, isAck: Bool, isReturned: Bool, _ now: Instant) {
-    renewal.record(ticket.publication, isAck: isAck, isReturned: isReturned, now: now)
+    renewal.record(ChannelRenewal.Target(ticket.publication), isAck: isAck, isReturned: isReturned, now: now)
     if isAck {
       if !isReturned { ticket.accept() }
     } else if ticket.isAccepted {

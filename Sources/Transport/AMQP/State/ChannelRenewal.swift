@@ -15,10 +15,11 @@ struct ChannelRenewal {
   /// All are forgotten when there are more.
   static let maxTargets = 256
 
-  private struct Target: Hashable {
-    var exchange: String
-    var routingKey: String
+  struct Target: Hashable {
+    private let exchange: String
+    private let routingKey: String
 
+    @inline(__always)
     init(_ publication: Publication) {
       exchange = publication.exchange
       routingKey = publication.routingKey
@@ -32,20 +33,19 @@ struct ChannelRenewal {
   private var last: (at: Instant, pause: Duration)?
 
   /// Notes nothing if it was returned, because no queue was asked.
-  mutating func record(_ publication: Publication, isAck: Bool, isReturned: Bool, now: Instant) {
+  mutating func record(_ target: Target, isAck: Bool, isReturned: Bool, now: Instant) {
     guard !isReturned else { return }
-    if isAck { recordConfirm(of: publication) } else { recordRefusal(of: publication, now: now) }
+    if isAck { recordConfirm(of: target) } else { recordRefusal(of: target, now: now) }
   }
 
-  private mutating func recordConfirm(of publication: Publication) {
-    let target = Target(publication)
+  private mutating func recordConfirm(of target: Target) {
     guard !accepting.contains(target) else { return }
     if accepting.count >= Self.maxTargets { accepting = [] }
     accepting.insert(target)
   }
 
-  private mutating func recordRefusal(of publication: Publication, now: Instant) {
-    let earliest = accepting.contains(Target(publication)) ? now + Self.longestPause : now
+  private mutating func recordRefusal(of target: Target, now: Instant) {
+    let earliest = accepting.contains(target) ? now + Self.longestPause : now
     let next = last.map { max(earliest, $0.at + $0.pause) } ?? earliest
     dueAt = dueAt.map { min($0, next) } ?? next
   }

@@ -5,12 +5,14 @@ struct SMSTemplate: Sendable {
   private let domainBound: [TemplateText]
   private let requiredPlain: [TemplateVariable]
   private let requiredDomainBound: [TemplateVariable]
+  let variables: Set<TemplateVariable>
 
   init(_ forms: SMSTemplateFile.Forms, _ known: TemplateVariables) throws(TemplateFault) {
     plain = try Self.parse(forms.plain, "plain", known)
     domainBound = try Self.parse(forms.domainBound, "domainBound", known)
     requiredPlain = Self.variables(plain)
     requiredDomainBound = Self.variables(domainBound)
+    variables = Set(requiredPlain + requiredDomainBound)
   }
 
   private static func parse(
@@ -42,8 +44,6 @@ struct SMSTemplate: Sendable {
     for variable in texts.flatMap(\.variables) where !variables.contains(variable) { variables.append(variable) }
     return variables
   }
-
-  var variables: Set<TemplateVariable> { Set(requiredPlain + requiredDomainBound) }
 
   func required(_ tail: MessageTail?) -> [TemplateVariable] { tail == nil ? requiredPlain : requiredDomainBound }
 

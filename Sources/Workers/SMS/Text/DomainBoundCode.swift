@@ -7,6 +7,8 @@ enum DomainBoundCode {
   /// More tolerant than the specification between and around these, since readers trim. Readers ignore trailing text,
   /// so it is allowed here too, unless the host has no dot and cannot be a site: `@anna #general is quiet`.
   static func line(of text: String) -> Substring? {
+    // Nearly no text has one of its signs. 0xEF begins U+FF20 in UTF-8.
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == 0xEF }) else { return nil }
     let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingSpace() }
     guard let last = lines.last(where: { !$0.isEmpty }), isDomainBound(last) else { return nil }
     return last
