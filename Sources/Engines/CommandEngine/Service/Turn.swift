@@ -17,7 +17,7 @@ public final class Turn: Sendable {
   /// two.
   public static let sharedHeartbeat = Duration.seconds(2)
   /// Commands that such a process takes ahead, at most: so many wait for it when it is frozen.
-  public static let sharedPrefetch = 256
+  public static let sharedPrefetch = 512
   static let reminder = 30
 
   private let process: String
