@@ -87,9 +87,9 @@ package struct PlainJSON {
   /// Members that are neither null nor an object, in their order.
   package var scalars: [(name: String, value: Scalar)] {
     members.compactMap { member in
-      guard let name = string(member.name) else { return nil }
+      let name = string(member.name)
       switch member.content {
-      case .text(let range): return string(range).map { (name, .text($0)) }
+      case .text(let range): return (name, .text(string(range)))
       case .integer(let number): return (name, .integer(number))
       case .bool(let flag): return (name, .bool(flag))
       case .null, .object: return nil
@@ -101,8 +101,8 @@ package struct PlainJSON {
   package var texts: [String: String]? {
     var texts: [String: String] = [:]
     for member in members {
-      guard case .text(let range) = member.content, let name = string(member.name), let text = string(range),
-        texts.updateValue(text, forKey: name) == nil
+      guard case .text(let range) = member.content,
+        texts.updateValue(string(range), forKey: string(member.name)) == nil
       else { return nil }
     }
     return texts
@@ -115,7 +115,8 @@ package struct PlainJSON {
     }?.content
   }
 
-  private func string(_ range: Range<Int>) -> String? { String(validating: json[range], as: UTF8.self) }
+  /// ``text(_:_:)`` has seen that it is UTF-8.
+  private func string(_ range: Range<Int>) -> String { String(decoding: json[range], as: UTF8.self) }
 }
 
 // MARK: - Reading (RFC 8259)

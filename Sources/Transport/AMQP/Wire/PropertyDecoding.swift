@@ -5,6 +5,16 @@ extension String {
   init(_ bytes: amqp_bytes_t) {
     self.init(decoding: UnsafeRawBufferPointer(bytes), as: UTF8.self)
   }
+
+  /// `nil` for invalid UTF-8. Nearly all is ASCII, of which `init(validating:as:)` takes longer to find its generic code
+  /// than to run it.
+  fileprivate init?(checking bytes: UnsafeRawBufferPointer) {
+    guard bytes.allSatisfy({ $0 < 0x80 }) else {
+      self.init(validating: bytes, as: UTF8.self)
+      return
+    }
+    self.init(decoding: bytes, as: UTF8.self)
+  }
 }
 
 extension UnsafeRawBufferPointer {
@@ -19,7 +29,7 @@ struct PropertyDecoder {
   private(set) var malformed: [String] = []
 
   mutating func text(_ bytes: UnsafeRawBufferPointer, _ name: StaticString) -> String? {
-    let text = String(validating: bytes, as: UTF8.self)
+    let text = String(checking: bytes)
     if text == nil { note(name) }
     return text
   }
@@ -95,7 +105,7 @@ extension PropertyDecoder {
       return .double((0..<value.decimal.decimals).reduce(Double(value.decimal.value)) { result, _ in result / 10 })
     case AMQP_FIELD_KIND_UTF8.rawValue:
       let bytes = UnsafeRawBufferPointer(value.bytes)
-      return String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .bytes(Array(bytes))
+      return String(checking: bytes).map { .string($0) } ?? .bytes(Array(bytes))
     case AMQP_FIELD_KIND_BYTES.rawValue: return .bytes(Array(UnsafeRawBufferPointer(value.bytes)))
     case AMQP_FIELD_KIND_TIMESTAMP.rawValue: return .timestamp(value.u64)
     case AMQP_FIELD_KIND_ARRAY.rawValue:
