@@ -155,7 +155,7 @@ package final class RawServer: Sendable {
 package let refusingPort: UInt16 = RawServer.port(of: RawServer.bound(to: 0)!)
 
 /// A port that nobody listens on, another one each time, beyond those that the kernel gives to others meanwhile
-/// (`net.ipv4.ip_local_port_range`): whoever listens there gets it again after a restart.
+/// (`net.ipv4.ip_local_port_range`): a server gets it again after a restart, unless another process of tests took it.
 package func unusedPort() -> UInt16 {
   for _ in unusedPorts {
     let port = nextPort.withLock { next in

@@ -130,7 +130,7 @@ extension EngineContext {
   /// - Parameters:
   ///   - source: consumer of the queue.
   ///   - marks: marks of redelivered messages; without them, redelivered messages are carried out one at a time.
-  ///   - prefetch: deliveries that the source takes ahead.
+  ///   - prefetch: deliveries of which stages may take a part.
   public func commandPipeline(
     _ source: any MessageSource, marks: CrashMarks? = nil, prefetch: Int = Turn.sharedPrefetch
   ) -> any QueuePipeline {

@@ -182,9 +182,7 @@ extension RateLimits {
 
   func countRight(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countRight(fictional: check, in: &set) }
-    for subject in [.app(check.app), LimitSubject.everybody] {
-      try LimitCounter(subject, Self.approved).record(in: &set)
-    }
+    for (_, subject) in sharedLimits(check.app) { try LimitCounter(subject, Self.approved).record(in: &set) }
   }
 
   /// Whether no code of an app but the first one of each verification is compared.
@@ -210,9 +208,12 @@ extension RateLimits {
   }
 
   private func shared(_ app: String, isFirstHandle: Bool = true) throws(StoreError) -> [Check] {
-    [
-      try check(.wrongCodesPerAppPerDay, .app(app), isFirstHandle: isFirstHandle),
-      try check(.wrongCodesPerDay, .everybody, isFirstHandle: isFirstHandle),
-    ]
+    try sharedLimits(app).map { limit, subject throws(StoreError) in
+      try check(limit, subject, isFirstHandle: isFirstHandle)
+    }
+  }
+
+  private func sharedLimits(_ app: String) -> [(Limit, LimitSubject)] {
+    [(.wrongCodesPerAppPerDay, .app(app)), (.wrongCodesPerDay, .everybody)]
   }
 }

@@ -111,7 +111,7 @@ public struct EngineServices: Sendable {
       PipelineService(
         name: "commands",
         pipeline: engine.commandPipeline(
-          commands, marks: commandMarks, prefetch: settings.commandPrefetch(isShared: storage.isShared))),
+          commands, marks: commandMarks, prefetch: settings.stagePrefetch(isShared: storage.isShared))),
     ]
   }
 

@@ -24,6 +24,7 @@ public struct ServiceSettings: Sendable {
   public var maintenanceInterval = Duration.seconds(1)
 
   func commandPrefetch(isShared: Bool) -> Int { isShared ? min(prefetch, Turn.sharedPrefetch) : prefetch }
+  func stagePrefetch(isShared: Bool) -> Int { isShared ? min(prefetch, Turn.sharedStagePrefetch) : prefetch }
 
   public init(
     of process: String, _ kind: DatabaseKind, broker: BrokerConfiguration, database: DatabaseSettings,

@@ -18,6 +18,9 @@ public final class Turn: Sendable {
   public static let sharedHeartbeat = Duration.seconds(2)
   /// Commands that such a process takes ahead, at most: so many wait for it when it is frozen.
   public static let sharedPrefetch = 512
+  /// Prefetch of which its stages may take a part: the last of those that wait for a slow provider is answered while its
+  /// requester still waits.
+  static let sharedStagePrefetch = 256
   static let reminder = 30
 
   private let process: String

@@ -6,8 +6,8 @@ extension String {
     self.init(decoding: UnsafeRawBufferPointer(bytes), as: UTF8.self)
   }
 
-  /// `nil` for invalid UTF-8. Nearly all is ASCII, of which `init(validating:as:)` takes longer to find its generic code
-  /// than to run it.
+  /// `nil` for invalid UTF-8. Nearly all is ASCII, with which `init(validating:as:)` takes longer to find its generic
+  /// code than to run it.
   fileprivate init?(checking bytes: UnsafeRawBufferPointer) {
     guard bytes.allSatisfy({ $0 < 0x80 }) else {
       self.init(validating: bytes, as: UTF8.self)
